@@ -46,7 +46,7 @@ MADE_BY_OTHERS = {
     *("Client", "Login", "Mails", "Users"),
 }
 # Fields of a resource that models in JSON have.
-INTERNAL_FIELDS = {"own_endpoints", "foreign_keys", "withheld", "serializer"}
+INTERNAL_FIELDS = {"own_endpoints", "foreign_keys", "withheld", "embedded", "serializer"}
 # The code after `::`, up to the next line that is not indented.
 CODE = re.compile(r"::\n\n((?:(?: {4}.*)?(?:\n|\Z))+)")
 # Examples as an interpreter prints them.

@@ -12,6 +12,8 @@ from .switches import Switches
 # LoopBack 3's own models: whose models have rows, which are the users, and the rest.
 PERSISTED = ("PersistedModel",)
 USER = "User"
+# Properties of LoopBack 3's User that its models hide.
+USER_HIDDEN = ("password", "verificationToken")
 # The base of models without rows, or with rows at a data source.
 PLAIN = "Model"
 # Those of models whose own endpoints are served, where there are any.
@@ -53,6 +55,8 @@ INHERITED = (
 )
 COLLECTED = ("mixins", "methods")
 NAMES = ("hidden", "protected")
+# LoopBack 3's other names of these.
+OTHER_NAMES = {name: f"{name}Properties" for name in NAMES}
 
 
 @dataclass
@@ -202,11 +206,16 @@ def _rules(acls: Declaration) -> list[Declaration]:
 def _together(known: JsonObject, more: JsonObject) -> dict[str, object]:
     """Return settings with further ones, which take the place of those known or add to them."""
     collected = {name: _collect(known.get(name), more.get(name)) for name in COLLECTED}
-    names = {key: _collect(_names(known.get(key)), _names(more.get(key))) for key in NAMES}
+    names = {key: _collect(_names(known, key), _names(more, key)) for key in NAMES}
     return {**known, **more, **collected, **names}
 
 
-def _names(value: object) -> object:
+def _names(settings: JsonObject, key: str) -> object:
+    """Return the names of properties that a key lists, by either of its names."""
+    return _collect(_as_list(settings.get(key)), _as_list(settings.get(OTHER_NAMES[key])))
+
+
+def _as_list(value: object) -> object:
     """Return the names in a list, an object or a text as a list."""
     if isinstance(value, Mapping):
         return [name for name, is_meant in value.items() if is_meant]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from app.database.ids import app_id_form
 from app.errors import InvalidFilter
+from app.rest.filters.columns import visible
 from app.rest.filters.kinds import OBJECT
 from app.rest.filters.parser import parse_filter
 from app.rest.filters.tree import OTHERS
@@ -32,8 +33,12 @@ def check(models: Models, resolved: Mapping[str, ResolvedRelations], users: Reso
 def _check_scope(definition: Definition) -> None:
     """Check the default filter of a model."""
     others = {OTHERS: OBJECT} if definition.is_open else {}
+    kinds = {**definition.filterable(app_id_form()), **others}
+    shown = {key: value for key, value in definition.scope.items() if key != "where"}
     try:
-        parse_filter(definition.scope, {**definition.filterable(app_id_form()), **others})
+        # Rows may be selected by what clients do not see.
+        parse_filter({"where": definition.scope.get("where")}, kinds)
+        parse_filter(shown, visible(kinds, definition.visibility))
     except InvalidFilter as error:
         definition.at("scope").add(str(error.description))
 

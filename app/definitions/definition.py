@@ -17,8 +17,9 @@ from app.rest.endpoint import VERBS
 from app.rest.filters.columns import kind_of
 from app.rest.filters.kinds import Kind, identifier
 from app.rest.relations import BELONGS_TO
+from app.rest.visibility import Visibility
 
-from .bases import USER, USER_SETTINGS, MergedModel
+from .bases import OTHER_NAMES, USER, USER_SETTINGS, MergedModel
 from .files import CONFIG, Source
 from .ids import FORCE_ID, IdProperty, take_id
 from .mixins import read_times
@@ -47,6 +48,7 @@ WITHOUT_EFFECT = (
 KEYS = (
     *("properties", "relations", "acls", "options", "hidden", "protected", "scope", "strict"),
     *("mixins", "methods", "owner", "ownerRelations", "defaultPermission", "resourceName"),
+    *OTHER_NAMES.values(),
     *MAPPINGS,
     *("replaceOnPUT", "strictDelete", FORCE_ID, REMOTING, DISABLED),
 )
@@ -87,6 +89,8 @@ class Definition:
     held: set[str] = field(default_factory=set)
     hidden: frozenset[str] = frozenset()
     protected: frozenset[str] = frozenset()
+    # What clients see of the objects in properties of JSON, where that is not everything.
+    embedded: Mapping[str, Visibility] = field(default_factory=dict)
     scope: dict[str, object] = field(default_factory=dict)
     # Whether properties that are not declared are kept.
     is_open: bool = False
@@ -139,6 +143,12 @@ class Definition:
             if not property_.hidden and name not in self.hidden:
                 kinds[name] = kind_of(property_.type.column_type, row_ids)
         return kinds
+
+    @property
+    def visibility(self) -> Visibility:
+        """What clients see of a row."""
+        hidden = {name for name, property_ in self.properties.items() if property_.hidden}
+        return Visibility(self.hidden | hidden, dict(self.embedded))
 
     def new_column(self, name: str) -> str:
         """Return a name for the column of a further property, which no other has."""
@@ -216,7 +226,9 @@ def read_definition(merged: MergedModel) -> Definition:
     for name in times:
         merged.properties.pop(name, None)
     properties = _properties(merged, hidden)
+    declared_hidden = {name for name, property_ in properties.items() if property_.hidden}
     id_property = take_id(merged, properties)
+    hidden |= declared_hidden & {id_property.name}
     plural = _plural(declared, source.name)
     table, table_key = _table(settings, source.name)
     definition = Definition(

@@ -32,7 +32,7 @@ def hold(
     What is embedded must have the `needed` properties. None, and a warning, if the model cannot
     have it.
     """
-    held = _property_name(name, relation.mapping)
+    held = property_name(name, relation.mapping)
     usual = read_property(held, relation.with_value(_declared_property(relation.mapping)))
     if usual is None:
         return None
@@ -75,7 +75,7 @@ def _problem(definition: Definition, usual: Property) -> str:
     return ""
 
 
-def _property_name(relation: str, declared: JsonObject) -> str:
+def property_name(relation: str, declared: JsonObject) -> str:
     """Return the name that LoopBack 3 gives to the property with the data of a relation."""
     kind, model = str(declared["type"]), str(declared.get("model") or relation)
     given = declared.get(PLACES[kind])

@@ -17,6 +17,7 @@ from app.users.resource import users
 
 from .bases import BUILT_IN, PERSISTED, PLAIN, USER, WITHOUT_ROWS, MergedModel, configure, merge
 from .definition import NOT_SERVED, Definition, read_definition
+from .embedded import EmbeddableModel, embeddable
 from .files import CONFIG, OTHER_CONFIGS, Source, read_model_config, read_models
 from .modules import EXTEND, Module, import_modules, reporting, warn_of_others
 from .roles import RESOURCES
@@ -46,8 +47,11 @@ class Models:
     plain: dict[str, Definition] = field(default_factory=dict)
     # The model with the base User.
     users: Definition | None = None
-    # The properties without default that models require, by the names of all models.
+    # The properties without default that models require, by the names of all models, in small
+    # letters.
     required: dict[str, frozenset[str]] = field(default_factory=dict)
+    # All models in JSON, as others may embed them.
+    embeddable: list[EmbeddableModel] = field(default_factory=list)
     # Which of LoopBack 3's Role and RoleMapping have endpoints.
     public_roles: frozenset[str] = frozenset()
     # The Python files, by their names without `.py`.
@@ -107,13 +111,13 @@ def read_folder(app: Flask, folder: Path) -> Models:
         )
         _warn_of_entries(config, sources)
     merged_models = [merge(source, sources) for source in sources.values()]
-    models.required = {merged.source.name: _required(merged) for merged in merged_models}
-    served = list[MergedModel]()
-    for merged in _served(merged_models, config):
-        served.append(merged)
+    models.required = {merged.source.name.lower(): _required(merged) for merged in merged_models}
+    served = list(_served(merged_models, config))
+    configured = [] if USER in sources else _configured(USER, folder, config)
+    models.embeddable = list(map(embeddable, [*merged_models, *configured]))
+    for merged in served:
         if merged.root != USER:
             _add(models, merged, app.config)
-    configured = [] if USER in sources else _configured(USER, folder, config)
     chosen = _choose_users(served, configured, _tokens(folder, config))
     models.users = define_users(chosen) if chosen else None
     for definition in [*models.all.values(), *([models.users] if models.users else [])]:

@@ -49,7 +49,10 @@ class Relations:
         definitions: Sequence[Definition],
         required: Mapping[str, Collection[str]],
     ) -> None:
-        """Read the relations of these models; `required` are properties by the name of a model."""
+        """Read the relations of these models.
+
+        `required` are properties by the name of a model in small letters.
+        """
         self._models, self._definitions, self._required = models, definitions, required
         self._keys = ForeignKeys(models)
         self.many_to_many = ManyToMany(models, self._keys)
@@ -125,7 +128,7 @@ class Relations:
             if relation.mapping.get(option):
                 relation[option].warn("is ignored")
         kind, model = str(relation.mapping["type"]), str(relation.mapping.get("model"))
-        needed = () if kind == REFERENCES_MANY else self._required.get(model, ())
+        needed = () if kind == REFERENCES_MANY else self._required.get(model.lower(), ())
         held = hold(definition, name, relation, needed)
         if held is None or held.hidden:
             return None

@@ -50,7 +50,8 @@ def make_resource(
         replaces_on_put=definition.replaces_on_put,
         finds_deleted=definition.finds_deleted,
         protected=definition.protected,
-        withheld=definition.hidden - _written_only(definition) - {definition.id.name},
+        withheld=definition.hidden - _written_only(definition),
+        embedded=definition.embedded,
         default_filter=definition.scope,
     )
     return resource

@@ -1,7 +1,7 @@
 """Serve the models of MODELS_FOLDER."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from flask import Flask
 from app.config import ConfigurationError
 from app.errors import InvalidFilter
 from app.problems import Problems
+from app.properties.embedded import embedded_models
 from app.rest.added_relations import with_added_relations
 from app.rest.collection import (
     Collection,
@@ -25,6 +26,7 @@ from app.users.resource import users
 
 from .checks import check
 from .definition import Definition
+from .embedded import embed, find_visibilities
 from .modules import INIT_APP, reporting
 from .plain import serve_plain
 from .reading import Models, json_models, read_folder
@@ -67,6 +69,7 @@ def init_app(app: Flask) -> None:
     check_names(models, served, public, reserved_names(app.config))
     usual = with_added_relations(app, users)
     python = [*RESOURCES.values(), usual, *served]
+    _embed(app, models, python)
     related_models = RelatedModels(models.definitions, python, models.users)
     relations = Relations(related_models, models.stored, models.required)
     with app.app_context():
@@ -85,6 +88,14 @@ def init_app(app: Flask) -> None:
         serve_plain(app, models)
         register_endpoints_of_roles(app, models.public_roles)
     report(app, models.problems)
+
+
+def _embed(app: Flask, models: Models, resources: Iterable[Resource]) -> None:
+    """Set what clients see of the objects that the rows of models hold, and those of users."""
+    known = find_visibilities(models.embeddable, resources)
+    embedded_models.set(app, known)
+    for definition in [*models.all.values(), *([models.users] if models.users else [])]:
+        embed(definition, known)
 
 
 def report(app: Flask, problems: Problems) -> None:

@@ -35,7 +35,7 @@ WHOLE_NUMBER = {"type": "integer", "minimum": 0, "maximum": MAX_SKIP}
 
 def filter_schema(resource: Collection) -> Json:
     """Return the schema of a filter of this resource."""
-    names = {"enum": list(resource.filterable)}
+    names = {"enum": [name for name in resource.filterable if name != OTHERS]}
     known: Json = {
         "where": {"$ref": f"#/components/schemas/{resource.model.__name__}Where"},
         "fields": {

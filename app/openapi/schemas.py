@@ -117,9 +117,10 @@ class Schemas:
             self._convert(resource.schema),
             self._convert(resource.create_schema),
         )
-        # Schemas that nest this one refer to it by name.
-        self._converter.refs[make_schema_key(resource.schema)] = name
-        response = _with_nulls(response_schema(schema), resource)
+        # Schemas that nest this one refer to it by name; a nested object has nothing protected.
+        nested = f"{name}WithRelations" if resource.resource.protected else name
+        self._converter.refs[make_schema_key(resource.schema)] = nested
+        response = _with_nulls(response_schema(_without_withheld(schema, resource)), resource)
         self.named |= {
             name: response,
             f"{name}WithRelations": _with_relations(response, resource, related),
@@ -145,7 +146,7 @@ class Schemas:
         values = {
             name: value
             for name, value in body.items()
-            if name in subject.properties and isinstance(value, str)
+            if name in subject.filterable and isinstance(value, str)
         }
         name = next(iter(values), subject.id_name)
         where = {name: values.get(name, subject.id_form.example)}
@@ -266,6 +267,11 @@ def _upsert(new: Json, resource: Collection) -> Json:
         "description": f"Updates the row with this `{key}`; without `{key}`, creates one.",
         "properties": {key: number, **body["properties"]},
     }
+
+
+def _without_withheld(schema: Json, resource: Collection) -> Json:
+    """Return the schema of a response without the properties that the service alone reads."""
+    return {**schema, "properties": _omit(schema["properties"], *resource.visibility.withheld)}
 
 
 def _with_nulls(schema: Json, resource: Collection) -> Json:

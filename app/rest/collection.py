@@ -27,14 +27,15 @@ from app.state import AppState
 from .fields.base import Schema, validation_cost
 from .fields.ids import Id
 from .filters import sql
-from .filters.columns import has_short_ids, kinds_of
+from .filters.columns import has_short_ids, kinds_of, visible
 from .filters.kinds import LOWER_TEXT
 from .filters.parser import parse_filter, parse_where
 from .filters.sql import Column
-from .filters.tree import Filter
+from .filters.tree import OTHERS, Filter
 from .relations import BELONGS_TO, Relation
 from .requests.compatibility import loader
 from .resource import Resource, shown_columns
+from .rows.embedded import EmbeddedObjects
 from .rows.hooks import SavedValues
 from .rows.owners import check_owner, owner_to_fix
 from .rows.references import (
@@ -48,6 +49,7 @@ from .rows.references import (
 from .rows.repository import Conditions, NewRow, Row, Values
 from .rows.undeclared import ATTRIBUTE, merge_others
 from .rows.writer import Check, Writer, writers
+from .visibility import Visibility
 
 #: Values of the rows that one request creates, which are loaded in 50 to 100 ms; a `format` counts
 #: by the ways in which it may match.
@@ -82,10 +84,11 @@ class Collection:
         self.properties: dict[str, Column] = shown_columns(resource.model, self.schema)
         kinds = kinds_of(self.properties, ids.FORMS[settings["ID_TYPE"]])
         kinds.update(dict.fromkeys(resource.in_lower_case & kinds.keys(), LOWER_TEXT))
-        # The kinds of those that are not withheld, which filters may name.
-        self.filterable = {
-            name: kind for name, kind in kinds.items() if name not in resource.withheld
-        }
+        # What clients see of a row.
+        self.visibility = Visibility(self._withheld(), dict(resource.embedded))
+        # The kinds of the properties that filters may name, of rows and of those that are included.
+        self.filterable = visible(kinds, self.visibility)
+        self._included_filterable = visible(kinds, self._included_visibility())
         self._columns: Mapping[str, Column] = inspect(resource.model).columns
         owner = None if resource.owner is None else self._columns[resource.owner.key]
         where = resource.default_filter.get("where")
@@ -96,12 +99,28 @@ class Collection:
         # The attribute with the owner of a row, unless that is the row itself.
         self._owner = "" if resource.owner is None or self.is_owner_model else resource.owner.key
         self.serializer = resource.serializer(
-            resource, self.schema, self.properties, resource.withheld, self.loaded
+            resource, self.schema, self.properties, self.visibility, self.loaded
         )
         self.writer = Writer(self, self.rows)
         # What application code calls, beside `rows`.
         self.insert, self.lock = self.writer.insert, self.writer.lock
         self.update, self.delete = self.writer.update, self.writer.delete
+
+    def _withheld(self) -> frozenset[str]:
+        """Return the properties that clients do not see.
+
+        Where all names may be asked for that are not declared, also those that are only written:
+        a row may have a value from before one was declared.
+        """
+        withheld = self.resource.withheld
+        if OTHERS not in self.properties:
+            return withheld
+        return withheld | (_written(self.schema).values() - self.properties.keys())
+
+    def _included_visibility(self) -> Visibility:
+        """Return what clients see of a row that is included into another."""
+        shown = self.visibility
+        return Visibility(shown.withheld | self.resource.protected, shown.inner)
 
     def add_to(self, app: Flask) -> None:
         """Make the collection known to its app, also for relations and the OpenAPI document."""
@@ -158,6 +177,15 @@ class Collection:
         return self.properties.keys() - _written(self.schema).values()
 
     @cached_property
+    def _embedded_objects(self) -> EmbeddedObjects:
+        shown = {
+            name: (self.properties[name].key, visibility)
+            for name, visibility in self.resource.embedded.items()
+            if name in self.properties and visibility.hides_anything()
+        }
+        return EmbeddedObjects(self.rows, shown)
+
+    @cached_property
     def _written_attributes(self) -> set[str]:
         return {*_written(self.create_schema)}
 
@@ -192,18 +220,18 @@ class Collection:
     def parse_included(self, raw: Mapping[str, Any] | None) -> Filter:
         """Read a filter for rows that are included into others; raise InvalidFilter."""
         usual = self._with_defaults(raw, without=("where", "include"))
+        filter_ = parse_filter(usual, self._included_filterable)
+        return self._keep_included(replace(filter_, withheld=self.resource.protected))
+
+    def show_included(self, row: Row, dumped: Values) -> Values:
+        """Return what is shown of a row's JSON object that is included into another."""
+        shown = self.serializer.emit_loaded(row, dumped)
         protected = self.resource.protected
-        if not protected:
-            return self._keep_included(parse_filter(usual, self.filterable))
-        shown = {name: kind for name, kind in self.filterable.items() if name not in protected}
-        filter_ = parse_filter(usual, shown)
-        return self._keep_included(
-            filter_ if filter_.fields else replace(filter_, fields=frozenset(shown))
-        )
+        return {name: value for name, value in shown.items() if name not in protected}
 
     def _keep_included(self, filter_: Filter) -> Filter:
         """Return a filter that reads the properties by which it includes something."""
-        if filter_.fields is None or not filter_.include:
+        if not filter_.include:
             return filter_
         included = [self.relations[name] for name in filter_.include if name in self.relations]
         keys = {key for relation in included for key in relation.attributes}
@@ -339,6 +367,7 @@ class Collection:
         """
         if others := values.get(ATTRIBUTE):
             raise ValidationError({name: ["can be changed by its id only"] for name in others})
+        self._embedded_objects.check_common(values)
         if self.written_owner:
             check_owner(self.name, *self.written_owner, values)
         check_common_references(self.references, values)
@@ -357,10 +386,12 @@ class Collection:
         `check` raises an error for a row that must not be changed. Raises ValidationError, or what
         `or_denied` does.
         """
-        values = self.load(self.schema, body, partial=partial)
 
         def find_row() -> Row:
             return self.or_denied(row_id, self.rows.get(row_id, scope))
+
+        body, check = self._embedded_objects.complete(body, find_row, check)
+        values = self.load(self.schema, body, partial=partial)
 
         def find_value(name: str) -> Any:
             return self.rows.value(find_row(), name)

@@ -19,6 +19,7 @@ from .rows.hooks import Hook
 from .rows.repository import Conditions, Repository, Row, Values
 from .rows.writer import Writer, writers
 from .serializer import Serializer
+from .visibility import Visibility
 
 Copied = TypeVar("Copied")
 
@@ -102,6 +103,8 @@ class Resource:
     protected: frozenset[str] = frozenset()
     # Properties that the service reads, such as foreign keys, and that are in no answer.
     withheld: frozenset[str] = frozenset()
+    # What clients see of the objects in properties that hold JSON, by the names of these.
+    embedded: Mapping[str, Visibility] = field(default_factory=dict)
     # A filter whose `where` all rows fulfil, and whose other parts hold unless a request has them.
     default_filter: Mapping[str, Any] = field(default_factory=dict)
     # Whether it has endpoints; otherwise its rows are only reached by the relations of others.

@@ -1,6 +1,5 @@
 """The serializer of a collection: the JSON objects of its rows."""
 
-from collections.abc import Collection as Container
 from collections.abc import Iterable
 
 from app.access.identity import current_identity
@@ -10,6 +9,7 @@ from .filters.tree import OTHERS
 from .rows.hooks import Hook, LoadEvent
 from .rows.repository import Row, Values
 from .rows.undeclared import flatten
+from .visibility import Visibility
 
 
 class Serializer:
@@ -20,16 +20,17 @@ class Serializer:
         resource: object,
         schema: Schema,
         properties: Iterable[str],
-        withheld: Container[str],
+        visibility: Visibility,
         loaded: Hook,
     ) -> None:
         """Serialize rows with these properties, in their order, by the fields of a schema.
 
-        `loaded` is sent by the resource, without the properties that are withheld.
+        `loaded` is sent by the resource, with what clients may see.
         """
         self._resource = resource
         self._properties = list(properties)
-        self._withheld = withheld
+        self._visibility = visibility
+        self._shows_all = not visibility.hides_anything()
         self._loaded = loaded
         # The fields whose JSON value differs from the column's value.
         fields = [(field.data_key or name, field) for name, field in schema.dump_fields.items()]
@@ -59,12 +60,14 @@ class Serializer:
             dumped[name] = field._serialize(dumped.get(name), name, row)
         if OTHERS in dumped:
             dumped = flatten(dumped)
-        return self.emit_loaded(row, dumped) if self._loaded.receivers or self._withheld else dumped
+        if self._shows_all and not self._loaded.receivers:
+            return dumped
+        return self.emit_loaded(row, dumped)
 
     def emit_loaded(self, row: Row, dumped: Values) -> Values:
         """Send `loaded` for a row with its JSON object; return what its receivers leave of that."""
-        if self._withheld:
-            dumped = {name: value for name, value in dumped.items() if name not in self._withheld}
+        if not self._shows_all:
+            dumped = self._visibility.show(dumped)
         if not self._loaded.receivers:
             return dumped
         event = LoadEvent(current_identity(), dumped, row)

@@ -13,10 +13,12 @@ from app.config import ConfigurationError
 from app.database.metadata import app_metadata
 from app.problems import Problems
 from app.properties.declaration import Declaration
+from app.properties.embedded import embedded_models, embedding_properties
 from app.properties.properties import Property, read_property
 from app.rest.fields.base import Schema
 from app.rest.relations import Relation
 from app.rest.resource import Resource
+from app.rest.visibility import Visibility
 
 from .app_model import user_properties
 from .models import User
@@ -41,6 +43,8 @@ class UsersExtension:
     hidden: frozenset[str] = frozenset()
     # Properties that users have not where they are included into other rows.
     protected: frozenset[str] = frozenset()
+    # What clients see of the objects that relations hold in properties.
+    embedded: Mapping[str, Visibility] = field(default_factory=dict)
     # Whether users have endpoints, and whether `PUT` replaces their record.
     is_public: bool = True
     replaces_on_put: bool = True
@@ -73,7 +77,14 @@ def extend(app: Flask, users: Resource, definition: UsersExtension | None) -> Re
         is_public=definition.is_public,
         replaces_on_put=definition.replaces_on_put,
         protected=definition.protected,
+        embedded={**_embedded(app), **definition.embedded},
     )
+
+
+def _embedded(app: Flask) -> Mapping[str, Visibility]:
+    """Return what clients see of the objects in USER_PROPERTIES whose type is a model."""
+    found = embedding_properties(app.config["USER_PROPERTIES"], embedded_models.of(app))
+    return {name: visibility for name, visibility in found.items() if visibility.hides_anything()}
 
 
 def read_properties(

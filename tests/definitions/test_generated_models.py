@@ -93,7 +93,8 @@ def call_models(app):
         for body in ({}, new(each.plural), [new(each.plural)] * 2):
             call("POST", path, body)
         found = call("GET", path)
-        row = f"{path}/{found[0][each.id.name]}" if isinstance(found, list) and found else path
+        has_id = isinstance(found, list) and found and each.id.name in found[0]
+        row = f"{path}/{found[0][each.id.name]}" if has_id else path
         for verb in ("PATCH", "PUT"):
             call(verb, row, call("GET", row) if row != path else {})
         for name, relation in relations.items():

@@ -7,6 +7,7 @@ import pytest
 
 from app.access.roles import grant
 from app.rest.hashing import hashing_views
+from tests.conftest import PASSWORD
 from tests.support.answers import field_codes, refusal
 
 from .library import NOTE, OPEN, OWNED, rule
@@ -95,13 +96,16 @@ def test_hidden_and_protected_properties_of_users_are_kept_back_alike(serve):
     }
     relation = {"type": "belongsTo", "model": "Account"}
     pet = {"name": "Pet", "relations": {"owner": relation}, "acls": OPEN}
-    api = serve({"account": account, "pet": pet})
+    api = serve({"account": account, "pet": pet}, PERSONAL_TOKENS={})
     token = api.newcomer(name="Ada", phone="1")
     with api.client.application.app_context():
         grant(1, "admin")
     api("POST", "/pets", {}, token=token)
 
     [shown] = api("GET", "/users", token=token).json
+    login = {"email": "ada@example.com", "password": PASSWORD}
+    logged_in = api("POST", "/users/login?include=user", login).json
+    api.secrets.append(logged_in["id"])
     [included] = api("GET", "/pets?filter[include]=owner", token=token).json
     refused = [
         *(f'/users?filter={{"where":{{"email":{value}}}}}' for value in ('"a"', '{"like":"a%"}')),
@@ -114,8 +118,17 @@ def test_hidden_and_protected_properties_of_users_are_kept_back_alike(serve):
 
     assert (shown["phone"], "email" in shown) == ("1", False)
     assert included["owner"].items() >= {"id": 1, "name": "Ada"}.items()
-    assert not {"email", "phone", "emailVerified", "created"} & included["owner"].keys()
+    for nested in (included["owner"], logged_in["user"]):
+        assert not {"email", "phone", "emailVerified", "created"} & nested.keys()
+        assert nested["name"] == "Ada"
     assert {api("GET", path, token=token).status_code for path in refused} == {400}
+    service = {"email": "robot@example.com"}
+    created = api("POST", "/users/serviceAccounts", service, token=token).json
+    [listed] = api("GET", "/users/serviceAccounts", token=token).json
+    [member] = api("GET", "/admin/roles/admin/members", token=token).json
+    assert created.items() >= listed.items() >= {"id": 2, "username": None}.items()
+    assert member == {"id": 1, "username": None, "realm": None}
+    assert "email" not in created
 
 
 def test_hidden_foreign_keys_and_times_are_used_and_never_leave(serve):
@@ -149,10 +162,46 @@ def test_hidden_foreign_keys_and_times_are_used_and_never_leave(serve):
             answer = api("GET", "/notes", token=ada, query_string={"filter": json.dumps(part)})
             assert refusal(answer) == (400, "INVALID_FILTER"), part
     schemas = api("GET", "/openapi.json").json["components"]["schemas"]
+    assert schemas["Note"]["required"] == ["id", "text"]
+    assert schemas["NoteWithRelations"]["properties"].keys() == {"id", "text", "owner", "shelf"}
     fields = schemas["NoteFilter"]["properties"]["fields"]["anyOf"][0]["items"]["enum"]
     assert not {*note["hidden"]} & {*fields, *schemas["NoteWhere"]["properties"]}
     named = api("POST", "/notes", {"text": "b", "ownerId": 1}, token=bob)
     assert field_codes(named) == {"ownerId": ["invalid"]}
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    "hiding",
+    [
+        {"hidden": ["key", "pin"]},
+        {"hidden": ["key"], "hiddenProperties": ["pin"]},
+        {"options": {"hiddenProperties": {"key": True, "pin": True}}},
+        {"hiddenProperties": ["pin"], "properties": {"key": {"hidden": True}}},
+    ],
+)
+def test_an_id_may_be_hidden_and_properties_by_the_other_name_of_the_key(serve, hiding):
+    key = {"type": "string", "id": True, **hiding.get("properties", {}).get("key", {})}
+    note = {"name": "Note", **hiding, "properties": {"key": key, "pin": "string"}, "acls": OPEN}
+    relation = {"type": "belongsTo", "model": "Note"}
+    tag = {"name": "Tag", "relations": {"note": relation}, "acls": OPEN}
+    api = serve({"note": note, "tag": tag})
+    token = api.logged_in()
+
+    def get(path, **filter):
+        return api("GET", path, token=token, query_string={"filter": json.dumps(filter)})
+
+    assert api("POST", "/notes", {"key": "k", "pin": "1"}, token=token).json == {}
+    assert api("POST", "/notes", {"key": "j"}, token=token).json == {}
+    api("POST", "/tags", {"noteId": "k"}, token=token)
+    assert get("/notes").json == [{}, {}]
+    assert get("/notes/k").json == {}
+    assert get("/tags", include="note").json == [{"id": 1, "noteId": "k", "note": {}}]
+    for part in ({"where": {"key": "k"}}, {"order": "key"}, {"fields": ["key"]}):
+        assert refusal(get("/notes", **part)) == (400, "INVALID_FILTER"), part
+    schemas = api("GET", "/openapi.json").json["components"]["schemas"]
+    assert schemas["Note"]["properties"] == {}
+    assert {"key", "pin"} == schemas["NewNote"]["properties"].keys()
 
 
 def test_hidden_properties_that_are_not_declared_are_not_kept(serve):

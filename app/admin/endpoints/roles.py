@@ -78,7 +78,9 @@ def find_members(name: str) -> Sequence[Mapping[str, object]]:
     """List the users who have a role, by their ids."""
     given = {key: request.args[key] for key in ("limit", "skip") if key in request.args}
     page = parse_filter(given, {})
-    return lookup.list_members(access_roles.find_role(name), page.limit, page.skip)
+    members = lookup.list_members(access_roles.find_role(name), page.limit, page.skip)
+    shown = users_collection().schema.dump_fields
+    return [{key: member[key] for key in member if key in shown} for member in members]
 
 
 @call(

@@ -70,6 +70,7 @@ def _resource(users: Resource) -> Resource:
         is_public=False,
         in_lower_case=users.in_lower_case,
         withheld=users.withheld,
+        embedded=users.embedded,
         loaded=users.loaded,
     )
 

@@ -1,5 +1,6 @@
 """Columns of models: which of them filters know, and the kinds of their values."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -14,10 +15,12 @@ from app.config import ConfigurationError
 from app.database.columns import ExactDecimal, GeoPoint, Json
 from app.database.ids import IdColumn, RowId, TextId
 from app.ids import IdForm
+from app.rest.visibility import Visibility
 
 from . import kinds
 from .kinds import Kind
 from .sql import Column, Columns
+from .tree import OTHERS
 
 KINDS: dict[type, Kind] = {
     int: kinds.INTEGER,
@@ -53,6 +56,19 @@ def kind_of(type_: TypeEngine[Any], row_ids: IdForm) -> Kind:
             is_array = type_.kind is list
             return kinds.ARRAYS.get(type_.items, kinds.ARRAYS[str]) if is_array else kinds.OBJECT
     return KINDS.get(type_.python_type, kinds.OPAQUE)
+
+
+def visible(found: Mapping[str, Kind], visibility: Visibility) -> dict[str, Kind]:
+    """Return the kinds of the properties that clients see, each with what they see inside.
+
+    What is not declared is inside the row itself.
+    """
+    inner = {**visibility.inner, OTHERS: visibility}
+    return {
+        name: replace(kind, visibility=inner[name]) if name in inner else kind
+        for name, kind in found.items()
+        if name == OTHERS or name not in visibility.withheld
+    }
 
 
 def _inexact(type_: ExactDecimal, value: Decimal) -> str:

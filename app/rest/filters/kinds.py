@@ -11,6 +11,7 @@ from app.errors import InvalidFilter
 from app.ids import Id, IdForm
 from app.rest.fields.base import parse_decimal, parse_uuid
 from app.rest.fields.times import parse_date, parse_time
+from app.rest.visibility import Visibility
 
 # The values of a 64-bit signed integer column.
 INT64 = range(-(2**63), 2**63)
@@ -46,6 +47,8 @@ class Kind:
     # Whether the values are in lower case, and are compared with operands in any case.
     is_lower: bool = False
     problem: Callable[[Any], str] | None = None
+    # What clients see of an object, and paths may lead to; None: everything.
+    visibility: Visibility | None = None
 
     def coerce(self, path: str, value: object) -> Any:
         """Return a value of JSON or of the query string as this kind; raise InvalidFilter."""

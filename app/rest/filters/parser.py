@@ -100,8 +100,16 @@ def _comparison(
 
 
 def _place(name: str, properties: Properties) -> Place:
-    """Return what a name such as `address.city` stands for."""
-    if name not in properties and OTHERS in properties:
+    """Return what a name such as `address.city` stands for; raise InvalidFilter."""
+    place = _named(name, properties)
+    visibility = properties[place.property].visibility
+    if visibility and place.steps and visibility.hides(place.steps):
+        raise _unknown(name, properties)
+    return place
+
+
+def _named(name: str, properties: Properties) -> Place:
+    if OTHERS in properties and (name == OTHERS or name not in properties):
         return Place(OTHERS, _steps(f"{OTHERS}.{name}"))
     if name in properties or "." not in name:
         _check_property(name, properties)
@@ -114,10 +122,13 @@ def _place(name: str, properties: Properties) -> Place:
 
 
 def _check_property(name: str, properties: Properties) -> None:
-    if name not in properties:
-        raise InvalidFilter(
-            f"There is no property '{quote(name)}'; there are {', '.join(properties)}."
-        )
+    if name == OTHERS or name not in properties:
+        raise _unknown(name, properties)
+
+
+def _unknown(name: str, properties: Properties) -> InvalidFilter:
+    known = ", ".join(known for known in properties if known != OTHERS)
+    return InvalidFilter(f"There is no property '{quote(name)}'; there are {known}.")
 
 
 def _steps(path: str) -> tuple[str, ...]:

@@ -91,7 +91,9 @@ class Filter:
     # The filter for the rows of each included relation, by its name; the related model parses it.
     include: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     raw: Mapping[str, object] = field(default_factory=dict)
-    # Properties that includes read, although `fields` leaves them out.
+    # Properties that the objects of rows do not have where these are included into others.
+    withheld: Collection[str] = ()
+    # Properties that includes read, although `fields` or `withheld` leaves them out.
     kept: Collection[str] = ()
 
     @property

@@ -153,9 +153,9 @@ class Repository:
         )
 
     def _left_out(self, filter_: Filter) -> Collection[str]:
-        """Return the properties of text and JSON that `fields` leaves out, and no include reads."""
+        """Return the properties of text and JSON that a filter leaves out, and no include reads."""
         if filter_.fields is None:
-            return ()
+            return self._max_characters.keys() & {*filter_.withheld} - {*filter_.kept}
         return self._max_characters.keys() - filter_.fields - {*filter_.kept}
 
     def _selected(self, filter_: Filter) -> Select[Any]:

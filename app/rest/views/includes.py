@@ -18,6 +18,7 @@ from app.rest.filters.tree import Filter
 from app.rest.relations import Relation
 from app.rest.rows.repository import LIMIT, Conditions
 from app.rest.rows.results import KeptStatement, Statement
+from app.rest.visibility import Visibility
 
 #: Levels of includes.
 MAX_LEVELS = 3
@@ -59,6 +60,11 @@ class Include:
     def most(self) -> int:
         """How many rows one id leads to at most: its own, or those that belong to it."""
         return 1 if self.relation.has_own_key else self.filter_.limit
+
+    @property
+    def visibility(self) -> Visibility | None:
+        """What clients see of what is embedded; None: everything."""
+        return self.parent.visibility.inner.get(_embedding_property(self.parent, self.relation))
 
     def grant(self, method: str) -> Grant | None:
         """Return the caller's grant for a method of the target; raise the access error.
@@ -193,6 +199,9 @@ def _include(
         raise InvalidFilter(f"There is no relation '{quote(name)}'; there are {known}.")
     path = f"{path}.{name}"
     if relation.is_embedded:
+        # What included rows do not show is no more shown by the name of the relation.
+        if keys and _embedding_property(collection, relation) in collection.resource.protected:
+            raise InvalidFilter(f"{path} is not shown where its row is included.")
         if any(scope.values()):
             raise InvalidFilter(f"{path} takes no scope: what is embedded is included whole.")
         return Include(path, name, relation, collection, Filter(), [], collection)
@@ -200,6 +209,12 @@ def _include(
         return _include_any(collection, name, scope, path, keys)
     target = served_collections.current[relation.target]
     return _include_of(collection, target, name, scope, path, keys)
+
+
+def _embedding_property(collection: Collection, relation: Relation) -> str:
+    """Return the property that holds what a relation of a collection embeds."""
+    shown = collection.properties.items()
+    return next((name for name, column in shown if column.key == relation.foreign_key), "")
 
 
 def _include_any(

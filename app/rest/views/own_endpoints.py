@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import wraps
+from functools import cache, wraps
 
 from flask import Response, jsonify
-from flask.typing import ResponseReturnValue
 
 from app.access.policy import Grant
-from app.rest.collection import Collection
+from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, View
 from app.rest.fields.base import Schema
 from app.rest.resource import Resource
@@ -32,27 +31,43 @@ def bind_own(collection: Collection, endpoint: Endpoint) -> Endpoint:
     """Return an endpoint of a resource whose view authorizes the id and gets the row."""
     view, many = endpoint.view, isinstance(endpoint.answer, list)
     schema = endpoint.answer[0] if many else endpoint.answer
-    # The app's own schema may extend the one of the declaration.
-    if isinstance(schema, type) and isinstance(collection.schema, schema):
-        view = _dumping(collection, view, schema(), many)
+    if isinstance(schema, type):
+        view = _dumping(collection, view, schema, many)
     adapt = _with_row if endpoint.finds_row else _without_grant
     return replace(describe_own(collection.resource, endpoint), view=adapt(collection, view))
 
 
-def _dumping(collection: Collection, view: View, schema: Schema, many: bool) -> View:
-    """Wrap a view so that `loaded` is sent for the rows that it returns."""
+def _dumping(collection: Collection, view: View, schema: type[Schema], many: bool) -> View:
+    """Wrap a view so that of the rows that it returns clients see what they see of all.
 
-    def dump(row: Row) -> Mapping[str, object]:
-        return collection.serializer.emit_loaded(row, flatten(schema.dump(row)))
+    These are of the collection or, if its schema is not that of the answer, of another one.
+    """
+
+    @cache
+    def find_collection() -> Collection | None:
+        return _collection_with(schema, collection)
 
     @wraps(view)
-    def call(*arguments: object, **named: object) -> ResponseReturnValue:
-        result = view(*arguments, **named)
-        if isinstance(result, Response):
+    def call(*arguments: object, **named: object) -> object:
+        result, source = view(*arguments, **named), find_collection()
+        if isinstance(result, Response) or source is None:
             return result
-        return jsonify(list(map(dump, result)) if many else dump(result))
+        return jsonify([_dump(source, row) for row in result] if many else _dump(source, result))
 
     return call
+
+
+def _collection_with(schema: type[Schema], own: Collection) -> Collection | None:
+    """Return the collection whose rows a schema is for, rather the own one; None without any."""
+    # The app's own schema may extend the one of the declaration.
+    if isinstance(own.schema, schema):
+        return own
+    others = served_collections.current.values()
+    return next((other for other in others if type(other.schema) is schema), None)
+
+
+def _dump(collection: Collection, row: Row) -> Mapping[str, object]:
+    return collection.serializer.emit_loaded(row, flatten(collection.schema.dump(row)))
 
 
 def _with_row(collection: Collection, view: View) -> View:

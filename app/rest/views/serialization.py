@@ -94,6 +94,9 @@ def _serialize(
     objects = list(map(collection.serializer.dump, found.rows))
     if filter_.fields is not None:
         objects = [select_fields(object_, filter_.fields) for object_ in objects]
+    for name in filter_.withheld:
+        for object_ in objects:
+            object_.pop(name, None)
     for include in includes:
         values = VALUES[include.relation.kind](include, found, budget)
         for object_, value in zip(objects, values, strict=True):
@@ -178,7 +181,8 @@ def _embedded(include: Include, found: Found, budget: Budget) -> list[Any]:
     for value, times in zip(embedded, found.times, strict=True):
         if value is not None:
             budget.spend(include.path, JSON_COST * len(json.dumps(value)), times)
-    return embedded
+    visibility = include.visibility
+    return embedded if visibility is None else list(map(visibility.show, embedded))
 
 
 # Each returns what is added to the object of each row; None adds nothing.

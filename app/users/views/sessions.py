@@ -65,7 +65,7 @@ def respond_with_token(token: tokens.IssuedToken) -> Response:
     """Return the response of a login, with the cookie if there is one."""
     answer = (schemas.AccessTokenSchema() if token.user is None else LoginSchema()).dump(token)
     if token.user is not None:
-        answer["user"] = users_collection().serializer.emit_loaded(token.user, answer["user"])
+        answer["user"] = users_collection().show_included(token.user, answer["user"])
     response = jsonify(answer)
     set_cookie(response, token.id, token.ttl, token.remember_me)
     return response
