@@ -346,6 +346,7 @@ def _property_names(
     if merged.root != USER:
         keys = {relation.key for relation in belongs_to(merged.relations)}
         keys |= {key for pair in polymorphic_keys(merged.relations) for key in pair}
+        keys |= merged.relations.keys()
         for name in sorted(set(names) - {"id", *merged.properties, *times, *keys}):
             _report_unknown(name, merged, declared)
     return frozenset(names)

@@ -106,6 +106,7 @@ def make_users(app: Flask, definition: Definition, related: ResolvedRelations) -
         foreign_keys=related.foreign_keys,
         hidden=definition.hidden & (users.properties.keys() | definition.properties.keys()),
         protected=definition.protected,
+        withheld=definition.hidden,
         embedded=definition.embedded,
         singular=definition.name,
         is_public=definition.is_public,

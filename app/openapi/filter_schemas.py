@@ -44,7 +44,7 @@ def filter_schema(resource: Collection) -> Json:
                 {"type": "object", "propertyNames": names, "additionalProperties": BOOLEAN.schema},
             ]
         },
-        "include": _includes(list(resource.relations)),
+        "include": _includes(list(resource.shown_relations)),
         "order": {
             "anyOf": [TEXT, {"type": "array", "items": TEXT, "maxItems": MAX_ORDER}],
             "description": "A property, with ASC or DESC after it, or several.",

@@ -300,7 +300,7 @@ def _with_relations(schema: Json, resource: Collection, related: Mapping[str, Co
     """Return the schema of a filtered response: any of the properties, and included relations."""
     properties = dict(schema["properties"])
     by_attribute = {column.key: name for name, column in resource.properties.items()}
-    for name, relation in resource.relations.items():
+    for name, relation in resource.shown_relations.items():
         if relation.is_embedded:
             properties[name] = properties[by_attribute[relation.foreign_key]]
             continue

@@ -130,6 +130,14 @@ class Collection:
         writers.of(app)[self.name] = self.writer
 
     @cached_property
+    def shown_relations(self) -> Mapping[str, Relation]:
+        """The relations that are not hidden, which filters may include."""
+        withheld = self.visibility.withheld
+        return {
+            name: relation for name, relation in self.relations.items() if name not in withheld
+        }
+
+    @cached_property
     def id_name(self) -> str:
         """The property that has the id; empty if clients do not see it."""
         shown = self.properties.items()

@@ -43,6 +43,8 @@ class UsersExtension:
     hidden: frozenset[str] = frozenset()
     # Properties that users have not where they are included into other rows.
     protected: frozenset[str] = frozenset()
+    # Relations that filters do not include; other names have no effect.
+    withheld: frozenset[str] = frozenset()
     # What clients see of the objects that relations hold in properties.
     embedded: Mapping[str, Visibility] = field(default_factory=dict)
     # Whether users have endpoints, and whether `PUT` replaces their record.
@@ -77,6 +79,7 @@ def extend(app: Flask, users: Resource, definition: UsersExtension | None) -> Re
         is_public=definition.is_public,
         replaces_on_put=definition.replaces_on_put,
         protected=definition.protected,
+        withheld=definition.withheld & relations.keys(),
         embedded={**_embedded(app), **definition.embedded},
     )
 

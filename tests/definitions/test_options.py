@@ -204,6 +204,68 @@ def test_an_id_may_be_hidden_and_properties_by_the_other_name_of_the_key(serve, 
     assert {"key", "pin"} == schemas["NewNote"]["properties"].keys()
 
 
+def test_hidden_relations_are_not_included_and_protected_ones_not_with_other_rows(serve):
+    person = {
+        "name": "Person",
+        "base": "User",
+        "plural": "users",
+        "relations": {"pets": {"type": "hasMany", "model": "Pet"}},
+        "hidden": ["pets", "todos"],
+        "acls": OPEN,
+    }
+    pet = {
+        "name": "Pet",
+        "properties": {"name": "string"},
+        "relations": {
+            "person": {"type": "belongsTo", "model": "Person"},
+            "toys": {"type": "hasMany", "model": "Toy"},
+            "home": {"type": "embedsOne", "model": "Home", "property": "homeData"},
+            "place": {"type": "embedsOne", "model": "Home", "property": "placeData"},
+        },
+        "hidden": ["toys"],
+        "protected": ["person", "placeData"],
+        "acls": OPEN,
+    }
+    toy = {
+        "name": "Toy",
+        "relations": {
+            "pet": {"type": "belongsTo", "model": "Pet"},
+            "maker": {"type": "belongsTo", "model": "Person"},
+        },
+        "acls": OPEN,
+    }
+    api = serve({"person": person, "pet": pet, "toy": toy})
+    token = api.logged_in()
+    api("POST", "/pets", {"personId": 1, "homeData": {}, "placeData": {}}, token=token)
+    api("POST", "/toys", {"petId": 1, "makerId": 1}, token=token)
+
+    def included(path, include):
+        query = {"filter": json.dumps({"include": include})}
+        return api("GET", path, token=token, query_string=query)
+
+    refused = [
+        included("/users/1", "pets"),
+        included("/users/1", "todos"),
+        included("/pets", ["home", "toys"]),
+        included("/pets/1", {"relation": "toys", "scope": {"limit": 1}}),
+        included("/toys", {"pet": "toys"}),
+        included("/toys", {"pet": "person"}),
+        included("/toys", {"pet": "place"}),
+        included("/toys", {"maker": "pets"}),
+    ]
+    assert {refusal(answer) for answer in refused} == {(400, "INVALID_FILTER")}
+    shown = included("/pets", ["person", "home", "place"]).json[0]
+    assert shown.keys() >= {"person", "home", "place", "homeData", "placeData"}
+    nested = included("/toys", {"pet": "home"}).json[0]["pet"]
+    assert nested.keys() == {"id", "name", "personId", "homeData", "home"}
+    assert api("GET", "/pets/1/toys", token=token).json[0]["id"] == 1
+    body = {"toys": [{"id": 1}], "name": "Cat"}
+    assert field_codes(api("PATCH", "/pets/1", body, token=token)) == {"toys": ["unknown"]}
+    schemas = api("GET", "/openapi.json").json["components"]["schemas"]
+    assert "toys" not in schemas["PetWithRelations"]["properties"]
+    assert "toys" not in json.dumps(schemas["PetFilter"])
+
+
 def test_hidden_properties_that_are_not_declared_are_not_kept(serve):
     note = {
         "name": "Note",

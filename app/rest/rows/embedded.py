@@ -1,6 +1,6 @@
 """Changes of objects that rows hold as JSON, and of which clients do not see everything."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from .repository import Repository, Row, Values
 from .writer import Check
 
 # What leaves no object, in which something could be kept.
-EMPTY = (None, [])
+EMPTY: Sequence[object] = (None, [])
 
 
 @dataclass(frozen=True)

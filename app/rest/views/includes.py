@@ -64,7 +64,8 @@ class Include:
     @property
     def visibility(self) -> Visibility | None:
         """What clients see of what is embedded; None: everything."""
-        return self.parent.visibility.inner.get(_embedding_property(self.parent, self.relation))
+        [name] = _embedding_properties(self.parent, self.relation)
+        return self.parent.visibility.inner.get(name)
 
     def grant(self, method: str) -> Grant | None:
         """Return the caller's grant for a method of the target; raise the access error.
@@ -193,15 +194,14 @@ def _include(
     collection: Collection, name: str, scope: Mapping[str, object], path: str, keys: Keys
 ) -> Include:
     """Parse one include; `keys` are the foreign keys of the includes that it is nested in."""
-    relation = collection.relations.get(name)
+    relation = collection.shown_relations.get(name)
     if relation is None:
-        known = ", ".join(collection.relations) or "none"
+        known = ", ".join(collection.shown_relations) or "none"
         raise InvalidFilter(f"There is no relation '{quote(name)}'; there are {known}.")
     path = f"{path}.{name}"
+    if keys and {name, *_embedding_properties(collection, relation)} & collection.resource.protected:
+        raise InvalidFilter(f"{path} is not shown where its row is included.")
     if relation.is_embedded:
-        # What included rows do not show is no more shown by the name of the relation.
-        if keys and _embedding_property(collection, relation) in collection.resource.protected:
-            raise InvalidFilter(f"{path} is not shown where its row is included.")
         if any(scope.values()):
             raise InvalidFilter(f"{path} takes no scope: what is embedded is included whole.")
         return Include(path, name, relation, collection, Filter(), [], collection)
@@ -211,10 +211,10 @@ def _include(
     return _include_of(collection, target, name, scope, path, keys)
 
 
-def _embedding_property(collection: Collection, relation: Relation) -> str:
-    """Return the property that holds what a relation of a collection embeds."""
-    shown = collection.properties.items()
-    return next((name for name, column in shown if column.key == relation.foreign_key), "")
+def _embedding_properties(collection: Collection, relation: Relation) -> list[str]:
+    """Return the property that holds what a relation of a collection embeds, if it does."""
+    shown = collection.properties.items() if relation.is_embedded else ()
+    return [name for name, column in shown if column.key == relation.foreign_key]
 
 
 def _include_any(

@@ -30,7 +30,7 @@ def without_echo(collection: Collection, row_id: Id, scope: Conditions, body: Va
     if not unwritable:
         return body
     row = collection.or_denied(row_id, collection.rows.get(row_id, scope))
-    relations = [name for name in collection.relations if name in unwritable]
+    relations = [name for name in collection.shown_relations if name in unwritable]
     current = serialize(collection, [row], collection.parse({"include": relations}))[0]
     return {
         name: value
