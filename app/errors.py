@@ -23,6 +23,9 @@ TAKEN = "already exists"
 UNKNOWN_PROPERTY = "is not a property of this model"
 READ_ONLY = "is read-only"
 TOO_COMMON = "is too common"
+# The messages of the 409 for what another request did meanwhile, and for rows that others refer to.
+OVERTAKEN = "The change conflicts with one made at the same time."
+REFERRED_TO = "Other rows refer to the row, or it refers to a row that is gone."
 #: Characters of a request that an error repeats.
 MAX_QUOTED = 100
 #: Fields that an error names.

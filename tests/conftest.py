@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from argon2 import PasswordHasher
-from flask import Flask
+from flask import Flask, request_finished
 from flask.testing import FlaskClient, FlaskCliRunner
 from werkzeug.test import TestResponse
 
@@ -34,6 +34,7 @@ from tests.support.releases import (
 )
 from tests.support.rows import store_login
 from tests.support.statements import RECORDING, read_sent
+from tests.support.statuses import UndeclaredStatuses
 
 PASSWORD = "correct horse battery"
 # What it is changed to.
@@ -294,6 +295,15 @@ def password_hash() -> str:
 def token(api) -> str:
     """The token of a user who is logged in, the user with id 1."""
     return api.logged_in()
+
+
+@pytest.fixture(autouse=True)
+def declared_statuses():
+    """Check that the document declares the status of each answer."""
+    undeclared = UndeclaredStatuses()
+    with request_finished.connected_to(undeclared.check):
+        yield
+    assert undeclared.found == set()
 
 
 @pytest.fixture

@@ -191,6 +191,11 @@ class MethodRules:
         return chosen
 
     @property
+    def names_users(self) -> bool:
+        """Whether the decision differs between users with the same roles."""
+        return bool(self._user_ids)
+
+    @property
     def allows_somebody(self) -> bool:
         """Whether some caller may call the method: one with a role that nobody has counts."""
         for rule in self._ranked:

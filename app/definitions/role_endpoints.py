@@ -15,7 +15,7 @@ from app.access.roles import ADMIN, Role, add_role, assign, revoke, role_names
 from app.access.rules import WRITE, Rule, allow
 from app.database.ids import TextId
 from app.database.session import db, transaction
-from app.errors import ValidationError
+from app.errors import AccessDenied, ValidationError
 from app.rest.fields.base import Schema, Text
 from app.rest.fields.ids import Id
 from app.rest.relations import belongs_to, has_many
@@ -141,6 +141,10 @@ ENDPOINTS = {
                 "user": belongs_to(USERS, "principal_id"),
             },
             repository=MappingRows,
+            errors=dict.fromkeys(
+                ("create", "deleteById"),
+                (ValidationError({"roleId": [ELSEWHERE]}), AccessDenied()),
+            ),
         ),
         ("create", "deleteById"),
     ),

@@ -9,11 +9,12 @@ from flask import Flask
 from werkzeug.exceptions import Conflict, HTTPException
 from werkzeug.routing import Rule
 
+from app.access.rules import READ
 from app.errors import (
     BLANK,
+    OVERTAKEN,
     InvalidFilter,
     ModelNotFound,
-    PreconditionFailed,
     TooDeep,
     TooManyHashes,
     ValidationError,
@@ -22,13 +23,18 @@ from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, SchemaSpec
 from app.rest.hashing import hashed_property
 from app.rest.requests.parameters import MAX_DEPTH
-from app.rest.requests.preconditions import IF_MATCH
 from app.rest.views.paging import LINK, TOTAL_COUNT
 
-from .responses import body_errors, responses
-from .schemas import Json, Schemas, any_of, id_schema, model_name, ref
+from .responses import body_errors, responses, schema_errors
+from .schemas import Json, Schemas, any_of, id_schema, model_name
 from .security import Security
-from .tags import NOT_MODIFIED, TAG_HEADER, is_tagged_read, precondition_parameters
+from .tags import (
+    NOT_MODIFIED,
+    TAG_HEADER,
+    is_tagged_read,
+    precondition_parameters,
+    tag_errors,
+)
 
 BODILESS = ("GET", "DELETE")
 ARGUMENT = re.compile(r"<(?:[^<>:]+:)?(\w+)>")
@@ -48,6 +54,8 @@ PAGE_HEADERS = {
         "schema": {"type": "integer", "minimum": 0},
     },
 }
+PART = "The part that `Range` asks for."
+UNCHANGED: Json = {"description": "The client has the file already."}
 REDIRECT: Json = {
     "description": "Done, with the address that `redirect` asked for.",
     "headers": {"Location": {"schema": {"type": "string"}}},
@@ -67,14 +75,14 @@ class EndpointOperation:
         self._literal = (app.config["TOKEN_MIDDLEWARE"] or {}).get("currentUserLiteral")
         # In the order of the path.
         self._arguments = ARGUMENT.findall(rule.rule)
-        self._security = Security(app, rule.endpoint, endpoint, self._is_owner_id())
+        takes_literal = bool(self._literal) and self._is_owner_id()
+        self._security = Security(app, rule.endpoint, endpoint, self._is_owner_id(), takes_literal)
         self._verb = verb
         self._endpoint = endpoint
 
     def describe(self, schemas: Schemas, shared: dict[str, Json]) -> Json:
         """Return the operation; adds to `shared` the responses that operations have in common."""
-        body = self._body(schemas)
-        errors = responses(self._errors(body is not None), shared)
+        body, errors = self._body(schemas), responses(self.errors(), shared)
         described = {
             "tags": [self._tag],
             **self._texts(),
@@ -88,6 +96,12 @@ class EndpointOperation:
             "security": self._security.requirements(),
         }
         return {**described, "requestBody": body} if body else described
+
+    def _checks_row(self) -> bool:
+        """Tell whether a row is refused that the caller may read, and call nothing else on."""
+        own = self._resource.resource.own_endpoints if self._resource else ()
+        is_own = any(self._endpoint.method == endpoint.method for endpoint in own)
+        return self._endpoint.finds_row and (is_own or self._endpoint.access != READ)
 
     def _is_owner_id(self) -> bool:
         """Tell whether the id in the path is that of a user, so that another user's is denied."""
@@ -133,25 +147,31 @@ class EndpointOperation:
         """Yield the structured parameter; lists have `count` as well."""
         if self._endpoint.query and self._subject is not None:
             name = self._endpoint.query.strip("!")
-            schema = f"{model_name(self._subject)}{name.capitalize()}"
+            resources = self._answers or [self._subject]
+            names = [f"{model_name(each)}{name.capitalize()}" for each in resources]
+            quoted = " or ".join(f"`{each}`" for each in names)
             yield {
                 "name": name,
                 "in": "query",
                 "required": self._endpoint.query.endswith("!"),
-                "description": f"JSON of the schema `{schema}`, or in brackets: `{name}[...]=...`.",
+                "description": f"JSON of the schema {quoted}, or in brackets: `{name}[...]=...`.",
                 # A string for generators of clients, most of which do not know `content` here.
                 "schema": {
                     "type": "string",
                     "contentMediaType": "application/json",
-                    "contentSchema": ref(schema),
+                    "contentSchema": any_of(names),
                 },
-                "example": json.dumps(schemas.example_of(name, self._subject)),
+                "example": json.dumps(schemas.example_of(name, resources[0])),
             }
         if self._endpoint.has_pages:
             yield COUNT
 
+    @property
+    def _has_body(self) -> bool:
+        return self._endpoint.body is not None and self._verb not in BODILESS
+
     def _body(self, schemas: Schemas) -> Json | None:
-        if self._endpoint.body is None or self._verb in BODILESS:
+        if not self._has_body:
             return None
         schema = schemas.of_body(self._endpoint.body, self._subject)
         return {"required": True, "content": {self._endpoint.body_type: {"schema": schema}}}
@@ -170,6 +190,8 @@ class EndpointOperation:
             success["headers"] = PAGE_HEADERS
         if self._endpoint.answers_row:
             success["headers"] = TAG_HEADER
+        if self._endpoint.sends_file:
+            return {"200": success, "206": {**success, "description": PART}, "304": UNCHANGED}
         not_modified = NOT_MODIFIED if is_tagged_read(self._endpoint, self._verb) else {}
         return {"200": success, **not_modified}
 
@@ -178,19 +200,21 @@ class EndpointOperation:
             return schemas.of_answer(answer, self._subject)
         return any_of(answer.format(model_name(resource)) for resource in self._answers)
 
-    def _errors(self, has_body: bool) -> Iterator[HTTPException]:
+    def errors(self) -> Iterator[HTTPException]:
+        """Yield the errors that it may be answered with, beside those of any operation."""
         yield from self._endpoint.errors
         if self._subject is not None:
             yield from self._subject.resource.errors.get(self._endpoint.requires, ())
         if hashed_property(self._endpoint, self._subject) is not None:
             yield TooManyHashes()
-        if self._endpoint.has_preconditions:
-            yield PreconditionFailed(IF_MATCH)
-        yield from self._security.errors(self._verb)
+        yield from tag_errors(self._endpoint, self._verb)
+        yield from self._security.errors(self._verb, self._checks_row())
         if self._resource is not None:
             yield from self._row_errors(self._resource)
-        if has_body and not self._endpoint.max_upload:
+        # Logging out reads one whatever the verb.
+        if self._endpoint.body is not None and not self._endpoint.max_upload:
             yield from body_errors()
+            yield from schema_errors(self._endpoint.body)
 
     def _row_errors(self, resource: Collection) -> Iterator[HTTPException]:
         """Yield the errors of the filter, of the body's values and of the row id."""
@@ -204,6 +228,6 @@ class EndpointOperation:
                 name for name, field in subject.create_schema.load_fields.items() if field.required
             ]
             yield ValidationError({name: [BLANK] for name in required[:1]})
-            yield Conflict("The change conflicts with one made at the same time.")
+            yield Conflict(OVERTAKEN)
         if self._endpoint.finds_row:
             yield ModelNotFound(subject.singular, subject.id_form.example)

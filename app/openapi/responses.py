@@ -1,9 +1,11 @@
 """The OpenAPI error responses: one for each status, with an example of every code."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
+import marshmallow
+from marshmallow.fields import Raw
 from werkzeug.exceptions import (
     HTTPException,
     InternalServerError,
@@ -40,6 +42,17 @@ def body_errors() -> list[HTTPException]:
         RequestEntityTooLarge(),
         UnsupportedMediaType("Send the body with Content-Type: application/json."),
     ]
+
+
+def schema_errors(body: object) -> Iterator[HTTPException]:
+    """Yield the error of a body that a marshmallow schema refuses, unless it takes all objects."""
+    if not isinstance(body, type) or not issubclass(body, marshmallow.Schema):
+        return
+    schema = body()
+    fields = [field for field in schema.load_fields.values() if not isinstance(field, Raw)]
+    if fields or schema.unknown == marshmallow.RAISE:
+        names = [field.data_key or str(field.name) for field in fields] or ["property"]
+        yield errors.ValidationError({names[0]: [errors.BLANK]})
 
 
 def responses(errors_: Iterable[HTTPException], shared: dict[str, Json]) -> dict[str, Json]:

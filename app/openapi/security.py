@@ -1,18 +1,20 @@
 """The OpenAPI security schemes, and the security requirements that follow from the rules."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from flask import Flask
 from werkzeug.exceptions import HTTPException
 
 from app import errors
 from app.access.identity import QUERY, token_transports
-from app.access.policy import compiled_rules, related_method
-from app.access.rules import STRONG, MethodRules
+from app.access.policy import USERS, compiled_rules, related_method
+from app.access.rules import READ, STRONG, Decision, MethodRules
 from app.database.ids import app_id_form
 from app.ids import Id
-from app.rest.collection import served_collections
+from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint
+from app.rest.relations import BELONGS_TO
+from app.rest.views.includes import MAX_LEVELS
 
 from .schemas import Json
 
@@ -40,8 +42,15 @@ def security_schemes(app: Flask) -> dict[str, Json]:
 class Security:
     """Who may call an endpoint, according to the compiled rules."""
 
-    def __init__(self, app: Flask, name: str, endpoint: Endpoint, is_owner_id: bool) -> None:
+    def __init__(
+        self, app: Flask, name: str, endpoint: Endpoint, is_owner_id: bool, takes_literal: bool
+    ) -> None:
         self._rules = _rules_of(app, name, endpoint)
+        # Those of the models whose rows a filter may include.
+        subject = served_collections.of(app).get(endpoint.subject or name.partition(".")[0])
+        self._included = set[MethodRules]()
+        if subject is not None and endpoint.query == "filter":
+            self._included = set(_rules_of_included(app, subject))
         # Those for creating the row that an upsert does not find.
         creation = name.partition(".")[0], "create"
         self._creation = (
@@ -49,9 +58,15 @@ class Security:
         )
         self._app = app
         self._name = name.partition(".")[0]
+        self._subject = endpoint.subject or self._name
         self._endpoint = endpoint
         # Whether the id in the path is that of a user, so that another user's is denied.
         self._is_owner_id = is_owner_id
+        # Whether a word may stand for it, which takes a token.
+        self._takes_literal = takes_literal
+        # Whether it changes users, of whom admins are changed by admins only.
+        changes_users = self._subject == USERS and endpoint.access != READ
+        self._may_change_admins = changes_users and endpoint.finds_row
         decisions = [rules.decision(ANY_USER_ID) for rules in self._rules]
         self.anonymous = all(rules.decision(None) for rules in self._rules)
         self.user = all(decisions)
@@ -104,16 +119,28 @@ class Security:
             roles.insert(0, f"{who} who is logged in with several factors")
         return ["the owner", *roles] if self.user else roles or ["nobody by default"]
 
-    def errors(self, verb: str) -> Iterator[HTTPException]:
-        """Yield the errors of callers who are not authorized."""
-        if not self.anonymous or self._endpoint.scope or not self._may_create(None):
+    def errors(self, verb: str, checks_row: bool) -> Iterator[HTTPException]:
+        """Yield the errors of callers who are not authorized.
+
+        `checks_row` says whether they get another one for a row that they may read.
+        """
+        included = all(rules.decision(None) for rules in self._included)
+        if not (self.anonymous and included and self._may_create(None)) or self._endpoint.scope:
             yield errors.AuthorizationRequired()
             yield errors.InvalidToken()
-            if not self._endpoint.scope and self._may_deny():
-                yield self._denial()
+        elif self._takes_literal:
+            yield errors.AuthorizationRequired()
+        may_deny = self._may_deny() or (checks_row and self._may_only_read())
+        if not self._endpoint.scope and may_deny:
+            yield self._denial()
+        if self._may_change_admins:
+            yield errors.AuthorizationRequired()
+            yield self._denial()
         if self._takes_strength():
             yield errors.StrongerLoginRequired(["totp"])
-        if self._app.config["TOKEN_MIDDLEWARE"] and verb in UNSAFE:
+        # Logging out changes something, whatever the verb.
+        is_unsafe = verb in UNSAFE or self._endpoint.token_optional
+        if self._app.config["TOKEN_MIDDLEWARE"] and is_unsafe:
             yield errors.AccessDenied()
         if self._app.config["PERSONAL_TOKENS"]:
             yield self._out_of_scope()
@@ -126,7 +153,25 @@ class Security:
         """Tell whether a logged-in user may be denied access."""
         if (self._is_owner_id and not self.any_row) or not self._may_create(ANY_USER_ID):
             return True
-        return not self.user or any(map(_may_deny_role, self._rules))
+        may_include = all(rules.decision(ANY_USER_ID) for rules in self._included)
+        rules = (*self._rules, *self._included)
+        return not (self.user and may_include) or any(map(_may_deny_role, rules))
+
+    def _may_only_read(self) -> bool:
+        """Tell whether some callers may read rows on which they may not call the endpoint."""
+        reading = compiled_rules.of(self._app).get((self._subject, "findById"))
+        if reading is None:
+            return False
+        every = [reading, *self._rules]
+        if any(rules.dynamic or rules.depends_on_strength or rules.names_users for rules in every):
+            return True
+        return any(
+            _covers_more(
+                reading.decision(ANY_USER_ID, roles),
+                [rules.decision(ANY_USER_ID, roles) for rules in self._rules],
+            )
+            for roles in [(), *((role,) for rules in every for role in rules.roles)]
+        )
 
     def _may_create(self, user_id: Id | None) -> bool:
         """Tell whether a caller may create the row that an upsert does not find."""
@@ -164,18 +209,53 @@ class Security:
 
 
 def _rules_of(app: Flask, name: str, endpoint: Endpoint) -> list[MethodRules]:
-    """Return the rules for the method of an endpoint, and for the one that it requires."""
+    """Return the rules for the method of an endpoint, and for those that it requires."""
     model, compiled = name.partition(".")[0], compiled_rules.of(app)
     required = related_method(endpoint.requires)
     keys = [(model, endpoint.method)]
     subject = served_collections.of(app).get(endpoint.subject or model)
     if subject is None or not subject.resource.ruled_by_parent:
         keys.append((endpoint.subject or model, required))
+        if endpoint.reads_parent:
+            keys.append((model, "findById"))
     return [compiled[key] for key in keys if key in compiled]
 
 
+def _rules_of_included(app: Flask, collection: Collection) -> Iterator[MethodRules]:
+    """Yield the rules by which includes of related rows are refused; some are left out instead."""
+    served, compiled = served_collections.of(app), compiled_rules.of(app)
+    seen, level = {collection.name}, [collection]
+    for _ in range(MAX_LEVELS):
+        relations = [
+            relation
+            for parent in level
+            if not parent.resource.ruled_by_parent
+            for relation in parent.shown_relations.values()
+        ]
+        for relation in relations:
+            method = "findById" if relation.kind == BELONGS_TO else "find"
+            target = served.get(relation.target)
+            is_ruled = target is not None and not target.resource.ruled_by_parent
+            if is_ruled and (relation.target, method) in compiled:
+                yield compiled[relation.target, method]
+        names = {
+            name for relation in relations for name in (relation.target, *relation.types.values())
+        }
+        new = (names & served.keys()) - seen
+        seen, level = seen | new, [served[name] for name in new]
+
+
+def _covers_more(reading: Decision, decisions: Sequence[Decision]) -> bool:
+    """Tell whether a caller may read rows that not all of these decisions are about."""
+    own = all(decision.own for decision in decisions)
+    others = all(decision.others for decision in decisions)
+    return (reading.own and not own) or (reading.others and not others)
+
+
 def _may_deny_role(rules: MethodRules) -> bool:
-    """Tell whether rules may deny access to a user because of a role."""
-    return bool(rules.dynamic) or not all(
-        rules.decision(ANY_USER_ID, [role]) for role in rules.roles
+    """Tell whether rules may deny access to a user because of a role, or of who that is."""
+    return (
+        bool(rules.dynamic)
+        or rules.names_users
+        or not all(rules.decision(ANY_USER_ID, [role]) for role in rules.roles)
     )

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from apispec import APISpec
+from werkzeug.exceptions import BadRequest, HTTPException
 
+from app.errors import PreconditionFailed
 from app.rest.endpoint import Endpoint
-from app.rest.requests.preconditions import IF_MATCH, IF_NONE_MATCH, MAX_LENGTH
+from app.rest.requests.preconditions import IF_MATCH, IF_NONE_MATCH, MAX_LENGTH, TOO_LONG
 from app.rest.views.tagged import ETAG
 
 from .schemas import Json
@@ -44,6 +46,15 @@ def precondition_parameters(endpoint: Endpoint, verb: str) -> Iterator[str]:
         yield IF_MATCH
     if endpoint.has_preconditions or is_tagged_read(endpoint, verb):
         yield IF_NONE_MATCH
+
+
+def tag_errors(endpoint: Endpoint, verb: str) -> Iterator[HTTPException]:
+    """Yield the errors of these headers."""
+    names = [*precondition_parameters(endpoint, verb)]
+    if names:
+        yield BadRequest(TOO_LONG.format(names[0]))
+    if endpoint.has_preconditions:
+        yield PreconditionFailed(IF_MATCH)
 
 
 def is_tagged_read(endpoint: Endpoint, verb: str) -> bool:

@@ -133,9 +133,7 @@ class Collection:
     def shown_relations(self) -> Mapping[str, Relation]:
         """The relations that are not hidden, which filters may include."""
         withheld = self.visibility.withheld
-        return {
-            name: relation for name, relation in self.relations.items() if name not in withheld
-        }
+        return {name: relation for name, relation in self.relations.items() if name not in withheld}
 
     @cached_property
     def id_name(self) -> str:

@@ -6,7 +6,7 @@ from sqlalchemy.exc import IntegrityError
 from werkzeug.exceptions import Conflict, HTTPException
 
 from app.database.faults import Violated, is_foreign_key_violation, violated_columns
-from app.errors import TAKEN, ValidationError, error_response
+from app.errors import OVERTAKEN, REFERRED_TO, TAKEN, ValidationError, error_response
 
 from .collection import Collection, served_collections
 
@@ -23,12 +23,12 @@ def _handle_integrity_error(error: IntegrityError) -> Response:
 def http_error(error: IntegrityError) -> HTTPException:
     """Return a 422 that names the properties whose values exist already, else a 409."""
     if is_foreign_key_violation(error):
-        return Conflict("Other rows refer to the row, or it refers to a row that is gone.")
+        return Conflict(REFERRED_TO)
     violated = violated_columns(error)
     if violated and (taken := _taken(violated)):
         return ValidationError({name: [TAKEN] for name in taken})
     # What is checked before a change was changed by another request meanwhile.
-    return Conflict("The change conflicts with one made at the same time.")
+    return Conflict(OVERTAKEN)
 
 
 def _taken(violated: Violated) -> list[str]:

@@ -90,6 +90,8 @@ class Endpoint:
     answers: tuple[str, ...] = ()
     # A further method, of the subject, that the caller must be allowed to call.
     requires: str = ""
+    # Whether the caller must be allowed to read the parent of the relation too.
+    reads_parent: bool = False
     # Whether it looks up a row, so that it may answer 404.
     finds_row: bool = False
     # Whether it creates a row if it finds none, which takes the permission for `create` too.
@@ -119,6 +121,8 @@ class Endpoint:
     # The media types of the body, and of the answer.
     body_type: str = JSON
     answer_type: str = JSON
+    # Whether it sends a file, in parts and conditionally, as `http/sent_files.py` does.
+    sends_file: bool = False
     # Whether an app with these settings serves it. Rules may name it in any case.
     is_served: Callable[[Mapping[str, Any]], bool] = lambda settings: True
     # Whether it is switched off: its routes are as paths that nothing is served at.

@@ -4,6 +4,7 @@ from urllib.parse import quote, urlencode
 
 from flask import Response, jsonify, request
 from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import PreconditionFailed, RequestedRangeNotSatisfiable
 
 from app.access.policy import Grant
 from app.access.rules import READ, WRITE
@@ -74,6 +75,12 @@ AFTER = {
     "schema": {"type": "string"},
 }
 IN_CONTAINER = (InvalidName("../a"), StorageUnavailable(), ContainerNotFound("photos"))
+RANGE = {
+    "name": "Range",
+    "in": "header",
+    "description": "The part of the file that is sent: `bytes=0-99`.",
+    "schema": {"type": "string"},
+}
 OF_FILE = (InvalidName("../a"), StorageUnavailable(), FileNotFound("a.png"))
 
 
@@ -184,7 +191,9 @@ class StoreViews:
         "GET /<container>/download/<file>",
         answer=CONTENT,
         answer_type="application/octet-stream",
-        errors=OF_FILE,
+        parameters=(RANGE,),
+        errors=(*OF_FILE, PreconditionFailed(), RequestedRangeNotSatisfiable()),
+        sends_file=True,
     )
     def download(self, grant: Grant, container: str, file: str) -> ResponseReturnValue:
         """Send a file, or the part of it that `Range` asks for."""

@@ -1,6 +1,7 @@
 """The service conforms to its OpenAPI document: examples work, every response is documented."""
 
 import json
+import re
 
 import pytest
 import schemathesis
@@ -51,6 +52,12 @@ UNKNOWN = {
 }
 REGISTERING = {"users.create", "users.patchOrCreate", "users.replaceOrCreate"}
 REGISTERING |= {"users.createServiceAccount"}
+# Values of headers that the service reads, some of them of no use, by the names of the headers.
+TAGS = ["*", 'W/"x", "y"', "x, ,", '"x", ' * 300]
+HEADERS = {"If-Match": TAGS, "If-None-Match": TAGS}
+sent_headers = st.fixed_dictionaries(
+    {}, optional={name: st.sampled_from(values) for name, values in HEADERS.items()}
+)
 BOUNDED = settings(
     max_examples=5,
     deadline=None,
@@ -143,12 +150,13 @@ def call_with_anything(app, document, operation):
     lay_out(app)
 
     @BOUNDED
-    @given(case=operation.as_strategy(), known=st.booleans())
-    def call(case, known):
+    @given(case=operation.as_strategy(), known=st.booleans(), sent=sent_headers)
+    def call(case, known, sent):
         if known:
             case.path_parameters |= dict.fromkeys(case.path_parameters.keys() & {"id", "fk"}, 1)
         for caller in ("anonymous", "user", "admin"):
-            response = case.call_and_validate(headers=headers_of(caller), checks=CHECKS)
+            headers = {**sent, **headers_of(caller)}
+            response = case.call_and_validate(headers=headers, checks=CHECKS)
             if response.status_code < 400:
                 lay_out(app)
             elif case.method != "HEAD" and "code" in (error := response.json()["error"]):
@@ -204,6 +212,28 @@ def test_every_example_of_the_document_is_accepted(app, client, document):
 
     assert {call: code for call, code in given.items() if code} == UNKNOWN
     assert len(given) > 20
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_every_status_is_documented_whatever_a_header_has(app, client, document, name):
+    lay_out(app)
+    undocumented, statuses = [], set()
+
+    for path, verb, operation in operations(document):
+        url = f"/api{re.sub(r'{[a-z]*}', '1', path)}"
+        body = {"json": example(document, operation)} if "requestBody" in operation else {}
+        query = {"where": '{"id":1}'} if any(p.get("required") for p in queries(operation)) else {}
+        for value in HEADERS[name]:
+            headers = {**headers_of("admin"), name: value}
+            response = client.open(url, method=verb, headers=headers, query_string=query, **body)
+            statuses.add(response.status_code)
+            if str(response.status_code) not in operation["responses"]:
+                undocumented.append((verb, path, value[:10], response.json))
+            if response.status_code < 300 and verb != "get":
+                lay_out(app)
+
+    assert undocumented == []
+    assert statuses >= {200, 204, 400, 412}
 
 
 def queries(operation):

@@ -12,6 +12,7 @@ from app.errors import PreconditionFailed
 
 #: Characters of `If-Match` and of `If-None-Match`: some 25 tags.
 MAX_LENGTH = 1000
+TOO_LONG = f"{{}} has more than {MAX_LENGTH} characters."
 IF_MATCH, IF_NONE_MATCH = "If-Match", "If-None-Match"
 READS = ("GET", "HEAD")
 
@@ -62,5 +63,5 @@ def read_preconditions() -> Preconditions | None:
 
 def _parse(name: str, text: str) -> ETags:
     if len(text) > MAX_LENGTH:
-        raise BadRequest(f"{name} has more than {MAX_LENGTH} characters.")
+        raise BadRequest(TOO_LONG.format(name))
     return parse_etags(text)

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sqlalchemy import Column, ColumnElement, Select, delete, func, select, update
+from werkzeug.exceptions import Conflict
 
 from app.database.dialects import Among
 from app.database.ids import key_value
 from app.database.session import connection
-from app.errors import TooManyDependents
+from app.errors import REFERRED_TO, TooManyDependents
 from app.ids import Id
 from app.state import AppState
 
@@ -25,6 +26,8 @@ from app.state import AppState
 MAX_FOLLOWED = 100_000
 # Ids in one statement, and the rows that it counts as, whatever it finds.
 BATCH, COST = 1000, 100
+# The errors of a deletion.
+DELETION_ERRORS = (Conflict(REFERRED_TO), TooManyDependents())
 # The parameter with the ids of the rows that are deleted.
 IDS = "ids"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from werkzeug.exceptions import Conflict
 
-from app.errors import ValidationError
+from app.errors import OVERTAKEN, ValidationError
 from app.rest.visibility import Visibility
 
 from .repository import Repository, Row, Values
@@ -39,7 +39,7 @@ class EmbeddedObjects:
             if check is not None:
                 check(row)
             if self._kept(body, row) != complete:
-                raise Conflict("The change conflicts with one made at the same time.")
+                raise Conflict(OVERTAKEN)
 
         return complete, check_kept
 

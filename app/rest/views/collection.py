@@ -13,7 +13,7 @@ from werkzeug.exceptions import Conflict
 from app.access.policy import Grant, authorize, denial
 from app.access.rules import READ, WRITE
 from app.config import ConfigurationError
-from app.errors import InvalidFilter, ModelNotFound
+from app.errors import InvalidFilter, ModelNotFound, TooManyRows
 from app.ids import UUID_LENGTH, Id
 from app.rest.added_relations import with_added_relations
 from app.rest.collection import Collection, served_collections
@@ -23,8 +23,10 @@ from app.rest.relations import Relation
 from app.rest.requests.bodies import read_body, read_items
 from app.rest.requests.parameters import read_parameter
 from app.rest.resource import Resource
+from app.rest.rows.dependents import DELETION_ERRORS
 from app.rest.rows.mapper_events import check_events
 from app.rest.rows.repository import Conditions, Row
+from app.rest.rows.writer import MAX_ROWS
 from app.rest.shared_methods import switch_off, unknown_methods
 from app.settings import is_compatible
 
@@ -98,6 +100,7 @@ class RowViews:
         WRITE,
         "DELETE /<id>",
         answer="Count",
+        errors=DELETION_ERRORS,
         finds_row=True,
         has_preconditions=True,
     )
@@ -214,7 +217,15 @@ class CollectionViews(RowViews):
             raise Conflict("Several rows fulfil the where; upsertWithWhere changes only one.")
         return self._update_one(rows[0].id, scope, body, partial=True)
 
-    @declare("updateAll", WRITE, "POST /update", query="where!", body="{}Partial", answer="Count")
+    @declare(
+        "updateAll",
+        WRITE,
+        "POST /update",
+        query="where!",
+        body="{}Partial",
+        answer="Count",
+        errors=(TooManyRows(MAX_ROWS),),
+    )
     def update_all(self, grant: Grant) -> ResponseReturnValue:
         """Change every row that a `where` selects."""
         conditions = [*self.rows.scope(grant), *self._required_where()]

@@ -199,7 +199,8 @@ def _include(
         known = ", ".join(collection.shown_relations) or "none"
         raise InvalidFilter(f"There is no relation '{quote(name)}'; there are {known}.")
     path = f"{path}.{name}"
-    if keys and {name, *_embedding_properties(collection, relation)} & collection.resource.protected:
+    names = {name, *_embedding_properties(collection, relation)}
+    if keys and names & collection.resource.protected:
         raise InvalidFilter(f"{path} is not shown where its row is included.")
     if relation.is_embedded:
         if any(scope.values()):

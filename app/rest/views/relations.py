@@ -16,14 +16,16 @@ from app.access.policy import CREATE_RELATED, Grant, denial
 from app.access.rules import READ, WRITE
 from app.database.ids import key_value
 from app.database.session import connection, transaction
-from app.errors import RelationEmpty
+from app.errors import BLANK, OVERTAKEN, RelationEmpty, TooManyRows, ValidationError
 from app.ids import Id
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import NO_CONTENT, Endpoint, declare, declared_by, endpoints_of
 from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
 from app.rest.requests.bodies import read_body
 from app.rest.requests.parameters import read_parameter
+from app.rest.rows.dependents import DELETION_ERRORS
 from app.rest.rows.repository import Conditions
+from app.rest.rows.writer import MAX_ROWS
 from app.settings import is_compatible
 
 from .lists import find_list, read_list
@@ -145,7 +147,7 @@ class BelongsToAnyViews(Related):
     A row of a resource that the caller may not read is as if it did not exist.
     """
 
-    @declare("get", READ, "GET /", answer="{}WithRelations")
+    @declare("get", READ, "GET /", query="filter", answer="{}WithRelations")
     def get(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Show the row that this parent belongs to."""
         parent = self.parent.read(grant, self.parent.authorize_id(grant, id))
@@ -200,7 +202,14 @@ class HasOneViews(Related):
         scope = self.scope(grant, id, "patchAttributes")
         return self.update(self._changed_child(id, scope).id, scope)
 
-    @declare("destroy", WRITE, "DELETE /", requires="deleteById", has_preconditions=True)
+    @declare(
+        "destroy",
+        WRITE,
+        "DELETE /",
+        errors=DELETION_ERRORS,
+        requires="deleteById",
+        has_preconditions=True,
+    )
     def delete(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Delete the row that belongs to the parent."""
         scope = self.scope(grant, id, "deleteById")
@@ -280,7 +289,14 @@ class ToManyViews(Related):
         conditions = self.scope(grant, id, "patchAttributes")
         return self.update(self.child_id(id, fk, conditions), conditions)
 
-    @declare("destroyById", WRITE, "DELETE /<fk>", requires="deleteById", has_preconditions=True)
+    @declare(
+        "destroyById",
+        WRITE,
+        "DELETE /<fk>",
+        errors=DELETION_ERRORS,
+        requires="deleteById",
+        has_preconditions=True,
+    )
     def destroy_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Delete one row that belongs to the parent."""
         conditions = self.scope(grant, id, "deleteById")
@@ -299,7 +315,13 @@ class HasManyViews(Related):
         rows = self.target.insert(self.new_row(self.link_to(parent_id)))
         return respond_row(self.target, rows[0])
 
-    @declare("delete", WRITE, "DELETE /", requires="deleteById")
+    @declare(
+        "delete",
+        WRITE,
+        "DELETE /",
+        errors=(*DELETION_ERRORS, TooManyRows(MAX_ROWS)),
+        requires="deleteById",
+    )
     def delete_all(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Delete all rows that belong to the parent and that the caller may delete."""
         self.target.delete(self.scope(grant, id, "deleteById"))
@@ -323,7 +345,14 @@ class ThroughViews(Related):
             self._insert(grant, parent_id, rows[0].id)
         return respond_row(self.target, rows[0])
 
-    @declare("link", WRITE, "PUT /rel/<fk>", requires="findById")
+    @declare(
+        "link",
+        WRITE,
+        "PUT /rel/<fk>",
+        errors=(ValidationError({"property": [BLANK]}), Conflict(OVERTAKEN)),
+        requires="findById",
+        reads_parent=True,
+    )
     def link(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Link a row to the parent, unless it is linked already."""
         parent_id, row_id = self._readable_ids(grant, id, fk)
@@ -333,7 +362,14 @@ class ThroughViews(Related):
                 self._insert(grant, parent_id, row_id)
         return NO_CONTENT
 
-    @declare("unlink", WRITE, "DELETE /rel/<fk>", requires="findById")
+    @declare(
+        "unlink",
+        WRITE,
+        "DELETE /rel/<fk>",
+        errors=DELETION_ERRORS,
+        requires="findById",
+        reads_parent=True,
+    )
     def unlink(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """End the link of a row to the parent; the row stays."""
         parent_id, row_id = self._readable_ids(grant, id, fk)
@@ -342,7 +378,14 @@ class ThroughViews(Related):
             self.target.or_404(row_id, count or None)
         return NO_CONTENT
 
-    @declare("delete", WRITE, "DELETE /", requires="findById")
+    @declare(
+        "delete",
+        WRITE,
+        "DELETE /",
+        errors=(*DELETION_ERRORS, TooManyRows(MAX_ROWS)),
+        requires="findById",
+        reads_parent=True,
+    )
     def unlink_all(self, grant: Grant, id: str) -> ResponseReturnValue:
         """End the links of the parent to all rows that the caller may read; the rows stay."""
         parent_id, rows = self._readable_parent(grant, id), self.target.rows
@@ -352,7 +395,7 @@ class ThroughViews(Related):
         self._delete([link(self.relation.foreign_key) == parent_id, linked_to])
         return NO_CONTENT
 
-    @declare("exists", READ, "HEAD /rel/<fk>", requires="findById")
+    @declare("exists", READ, "HEAD /rel/<fk>", requires="findById", reads_parent=True)
     def exists(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Tell by the status whether a row is linked to the parent."""
         parent_id, row_id = self._readable_ids(grant, id, fk)

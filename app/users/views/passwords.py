@@ -51,7 +51,12 @@ def reset_password(body: Body) -> None:
     EXECUTE,
     "POST /change-password",
     body=ChangePasswordSchema,
-    errors=(errors.InvalidPassword(), BAD_NEW_PASSWORD, errors.TooManyRequests(60)),
+    errors=(
+        errors.AuthorizationRequired(),
+        errors.InvalidPassword(),
+        BAD_NEW_PASSWORD,
+        errors.TooManyRequests(60),
+    ),
     hashes=True,
 )
 def change_password(body: Body) -> None:

@@ -24,6 +24,8 @@ INCLUDE = {
     "schema": {"type": "string", "enum": ["user"]},
 }
 EXAMPLE_TICKET = "0123456789abcdef" * 4
+# The rules may let anybody call what is about the session of the caller.
+NO_SESSION = (errors.AuthorizationRequired(),)
 UNKNOWN_SESSION = errors.ModelNotFound("accessToken", "0123456789abcdef")
 
 
@@ -116,6 +118,7 @@ def reauthenticate(user: User, body: Body) -> None:
     READ,
     "GET /<id>/accessTokens",
     answer=[schemas.LoopBackSessionSchema],
+    errors=NO_SESSION,
     is_served=is_compatible,
 )
 @users.endpoint(
@@ -123,6 +126,7 @@ def reauthenticate(user: User, body: Body) -> None:
     READ,
     "GET /<id>/accessTokens",
     answer=[schemas.SessionSchema],
+    errors=NO_SESSION,
     is_served=lambda settings: not is_compatible(settings),
 )
 def sessions(user: User) -> list[tokens.Session]:
@@ -150,7 +154,7 @@ def count_sessions(user: User) -> dict[str, int]:
     READ,
     "GET /<id>/accessTokens/<handle>",
     answer=schemas.LoopBackSessionSchema,
-    errors=(UNKNOWN_SESSION,),
+    errors=(*NO_SESSION, UNKNOWN_SESSION),
     is_served=is_compatible,
 )
 def session(user: User, handle: str) -> tokens.Session:
