@@ -31,7 +31,9 @@ def document() -> ResponseReturnValue:
     response = Response(f'{{"servers": {servers}, {rest[1:]}', mimetype="application/json")
     response.add_etag()
     response.headers["Cache-Control"] = "no-cache"
-    return response.make_conditional(request)
+    # Nothing is changed here that `If-Match` could be about.
+    environ = {name: value for name, value in request.environ.items() if name != "HTTP_IF_MATCH"}
+    return response.make_conditional(environ)
 
 
 def _write(app: Flask) -> str:

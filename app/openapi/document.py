@@ -18,6 +18,8 @@ from .schemas import Json, Schemas
 from .security import security_schemes
 from .tags import add_components
 
+# The name of the view that shows this document.
+DOCUMENT = "openapi.document"
 # The verbs in the order of the document; the first of an endpoint has its name as operation id.
 VERBS = ("POST", "GET", "PUT", "PATCH", "DELETE")
 
@@ -95,8 +97,10 @@ def _is_off(app: Flask, name: str) -> bool:
 
 
 def _undeclared(app: Flask, name: str) -> Endpoint:
-    view = app.view_functions[name]
-    return Endpoint(method=name, access=READ, routes=(), view=view, answer={})
+    view, is_document = app.view_functions[name], name == DOCUMENT
+    return Endpoint(
+        method=name, access=READ, routes=(), view=view, answer={}, is_conditional=is_document
+    )
 
 
 def _unique(endpoint: str, verb: str, taken: set[str]) -> str:

@@ -55,7 +55,7 @@ PAGE_HEADERS = {
     },
 }
 PART = "The part that `Range` asks for."
-UNCHANGED: Json = {"description": "The client has the file already."}
+UNCHANGED: Json = {"description": "The client has it already."}
 REDIRECT: Json = {
     "description": "Done, with the address that `redirect` asked for.",
     "headers": {"Location": {"schema": {"type": "string"}}},
@@ -192,6 +192,8 @@ class EndpointOperation:
             success["headers"] = TAG_HEADER
         if self._endpoint.sends_file:
             return {"200": success, "206": {**success, "description": PART}, "304": UNCHANGED}
+        if self._endpoint.is_conditional:
+            return {"200": success, "304": UNCHANGED}
         not_modified = NOT_MODIFIED if is_tagged_read(self._endpoint, self._verb) else {}
         return {"200": success, **not_modified}
 

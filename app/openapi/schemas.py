@@ -11,11 +11,14 @@ from flask import Flask
 from app.rest.collection import Collection, served_collections
 from app.rest.fields.base import Number
 from app.rest.filters.tree import OTHERS
+from app.rest.views.own_endpoints import collection_with
 
 from .filter_schemas import filter_schema, where_schema
 
 Json = dict[str, Any]
 
+# What is behind the second name of a schema.
+ANSWER, BODY = "Answer", "Body"
 # The example of a text without one of its own.
 TEXT = "text"
 
@@ -160,9 +163,15 @@ class Schemas:
             return {"type": "array", "items": self._schema(declared[0], variant, subject)}
         if isinstance(declared, str) and subject is not None:
             return _resolve_names(declared, subject)
+        rows = collection_with(declared, subject) if variant is response_schema else None
+        if rows is not None:
+            return ref(model_name(rows))
         name = declared.__name__.removesuffix("Schema")
-        if name not in self.named:
-            self.named[name] = variant(self._convert(declared()))
+        # A schema that is that of bodies and of answers has a name for each, if they differ.
+        schema = variant(self._convert(declared()))
+        if self.named.setdefault(name, schema) != schema:
+            name = f"{name}{ANSWER if variant is response_schema else BODY}"
+            self.named.setdefault(name, schema)
         return ref(name)
 
     def _convert(self, schema: marshmallow.Schema) -> Json:

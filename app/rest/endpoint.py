@@ -123,6 +123,8 @@ class Endpoint:
     answer_type: str = JSON
     # Whether it sends a file, in parts and conditionally, as `http/sent_files.py` does.
     sends_file: bool = False
+    # Whether it may answer 304 to `If-None-Match`, without being about a row.
+    is_conditional: bool = False
     # Whether an app with these settings serves it. Rules may name it in any case.
     is_served: Callable[[Mapping[str, Any]], bool] = lambda settings: True
     # Whether it is switched off: its routes are as paths that nothing is served at.

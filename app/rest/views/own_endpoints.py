@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, wraps
+from typing import Any
 
 from flask import Response, jsonify
 
@@ -45,7 +46,7 @@ def _dumping(collection: Collection, view: View, schema: type[Schema], many: boo
 
     @cache
     def find_collection() -> Collection | None:
-        return _collection_with(schema, collection)
+        return collection_with(schema, collection)
 
     @wraps(view)
     def call(*arguments: object, **named: object) -> object:
@@ -57,10 +58,10 @@ def _dumping(collection: Collection, view: View, schema: type[Schema], many: boo
     return call
 
 
-def _collection_with(schema: type[Schema], own: Collection) -> Collection | None:
+def collection_with(schema: type[Any], own: Collection | None) -> Collection | None:
     """Return the collection whose rows a schema is for, rather the own one; None without any."""
     # The app's own schema may extend the one of the declaration.
-    if isinstance(own.schema, schema):
+    if own is not None and isinstance(own.schema, schema):
         return own
     others = served_collections.current.values()
     return next((other for other in others if type(other.schema) is schema), None)
