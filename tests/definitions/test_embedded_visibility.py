@@ -288,7 +288,31 @@ def test_objects_in_arrays_keep_what_the_client_cannot_see_of_the_same_object(pe
     assert stored(people)["replyList"] == [{"id": "z"}]
 
 
-def test_a_change_by_a_relation_or_an_upsert_keeps_it_too(people):
+def test_a_change_by_a_relation_keeps_it_too(serve):
+    relations = {"team": {"type": "belongsTo", "model": "Team"}}
+    person = {**MODELS["person"], "relations": {**MODELS["person"]["relations"], **relations}}
+    leads = {
+        "people": {"type": "hasMany", "model": "Person"},
+        "leader": {"type": "hasOne", "model": "Person"},
+    }
+    team = {"name": "Team", "relations": leads, "acls": OPEN}
+    config = {**CONFIG, "Team": {"dataSource": "db"}}
+    api = serve({**MODELS, "person": person, "team": team}, config)
+    token = api.logged_in()
+    api("POST", "/teams", {}, token=token)
+    api("POST", "/teams/1/people", ADA, token=token)
+    app = api.client.application
+
+    for path in ("/teams/1/people/1", "/teams/1/leader"):
+        changed = api("PUT", path, {"work": {"city": "Trier"}}, token=token)
+        assert changed.json["work"] == {"city": "Trier"}
+        with app.app_context():
+            collection = served_collections.current["People"]
+            row = collection.rows.get(1, [])
+            assert row.work["doorCode"] == ADA["work"]["doorCode"]
+
+
+def test_an_upsert_keeps_it_too(people):
     people("POST", "", ADA)
     api, token = people.api, people.token
     where = {"query_string": {"where": '{"name":"Ada"}'}}
