@@ -180,6 +180,25 @@ def test_all_that_is_not_declared_is_no_property_by_itself(serve):
     assert "$others" not in fields
 
 
+def test_paths_lead_into_what_is_declared_and_into_what_is_not(serve):
+    person = {**PERSON, "properties": {"home": "object", "name": "string"}, "relations": {}}
+    api = serve({"person": person})
+    token = api.logged_in()
+    home = {"city": "Ulm", "floor": 2}
+    api("POST", "/people", [{"home": home}, {"work": home}, {}], token=token)
+
+    def ids(**filter):
+        query = {"filter": json.dumps(filter)}
+        answer = api("GET", "/people", token=token, query_string=query)
+        return [row["id"] for row in answer.json] if answer.status_code == 200 else refusal(answer)
+
+    assert ids(where={"home.city": "Ulm"}) == [1]
+    assert ids(where={"work.city": "Ulm"}) == [2]
+    assert ids(where={"home.floor": {"gt": 1}}, order="home.city DESC") == [1]
+    assert ids(order="work.city DESC") == [2, 1, 3]
+    assert ids(where={"name.x": "Ulm"}) == (400, "INVALID_FILTER")
+
+
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_default_filter_may_select_by_what_is_hidden(serve):
     scope = {"where": {"secret": {"neq": "x"}}, "order": "color"}

@@ -109,12 +109,11 @@ def _place(name: str, properties: Properties) -> Place:
 
 
 def _named(name: str, properties: Properties) -> Place:
-    if OTHERS in properties and (name == OTHERS or name not in properties):
-        return Place(OTHERS, _steps(f"{OTHERS}.{name}"))
-    if name in properties or "." not in name:
-        _check_property(name, properties)
+    if name in properties and name != OTHERS:
         return Place(name)
     property_ = name.partition(".")[0]
+    if OTHERS in properties and (property_ == OTHERS or property_ not in properties):
+        return Place(OTHERS, _steps(f"{OTHERS}.{name}"))
     _check_property(property_, properties)
     if properties[property_].shape is not Shape.OBJECT:
         raise InvalidFilter(f"'{quote(name)}' is no path: the property holds no object.")
