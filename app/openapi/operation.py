@@ -98,7 +98,7 @@ class EndpointOperation:
         return {**described, "requestBody": body} if body else described
 
     def _checks_row(self) -> bool:
-        """Tell whether a row is refused that the caller may read, and call nothing else on."""
+        """Return True if callers get an error of their own for rows that they may only read."""
         own = self._resource.resource.own_endpoints if self._resource else ()
         is_own = any(self._endpoint.method == endpoint.method for endpoint in own)
         return self._endpoint.finds_row and (is_own or self._endpoint.access != READ)

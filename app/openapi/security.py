@@ -158,7 +158,7 @@ class Security:
         return not (self.user and may_include) or any(map(_may_deny_role, rules))
 
     def _may_only_read(self) -> bool:
-        """Tell whether some callers may read rows on which they may not call the endpoint."""
+        """Return True if some callers may read rows on which they may not call the endpoint."""
         reading = compiled_rules.of(self._app).get((self._subject, "findById"))
         if reading is None:
             return False
@@ -246,14 +246,14 @@ def _rules_of_included(app: Flask, collection: Collection) -> Iterator[MethodRul
 
 
 def _covers_more(reading: Decision, decisions: Sequence[Decision]) -> bool:
-    """Tell whether a caller may read rows that not all of these decisions are about."""
+    """Return True if a caller may read rows that not all of these decisions are about."""
     own = all(decision.own for decision in decisions)
     others = all(decision.others for decision in decisions)
     return (reading.own and not own) or (reading.others and not others)
 
 
 def _may_deny_role(rules: MethodRules) -> bool:
-    """Tell whether rules may deny access to a user because of a role, or of who that is."""
+    """Return True if rules may deny access to a user because of a role, or of who that is."""
     return (
         bool(rules.dynamic)
         or rules.names_users
