@@ -183,7 +183,7 @@ def _fields(given: Any, properties: Properties) -> frozenset[str] | None:
     """Return the properties that a list names, or that an object maps to true or not to false."""
     if not given:
         return None
-    if not isinstance(given, dict) or "0" in given:
+    if not isinstance(given, dict):
         names = [given] if isinstance(given, str) else as_list(given, "fields")
         given = {_text("fields", name): True for name in names}
     flags = {}
@@ -207,7 +207,7 @@ def _included(given: Any) -> Iterator[tuple[str, Mapping[str, object]]]:
             if not isinstance(scope, dict):
                 raise InvalidFilter("include.scope must be an object.")
             yield _text("include", name), scope
-        case dict() if "0" not in given:
+        case dict():
             for name, nested in given.items():
                 yield name, {"include": nested}
         case _:

@@ -14,6 +14,8 @@ from .bodies import check_text, parse_json
 #: Levels of a filter, as in LoopBack 3.
 MAX_DEPTH = 12
 BRACKETS = re.compile(r"\[([^\]]*)\]")
+# A name in brackets, or in JSON, that is a place in a list.
+INDEX = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
 
 # The query parameters of a request.
 Arguments = MultiDict[str, str]
@@ -27,7 +29,8 @@ def read_parameter(name: str) -> dict[str, Any] | None:
 def parse_parameter(name: str, arguments: Arguments) -> dict[str, Any] | None:
     """Return the object that a query parameter holds, None if there is no such parameter.
 
-    Values in the bracket form stay strings; a repeated name, or one that ends in `[]`, is a list.
+    Values in the bracket form stay strings. A list is a repeated name, one that ends in `[]`, and
+    what has numbers for names, such as `[0]` and `[2]`: it has the values in their order.
     """
     try:
         read = _read_json if name in arguments else _read_brackets
@@ -36,9 +39,9 @@ def parse_parameter(name: str, arguments: Arguments) -> dict[str, Any] | None:
         raise InvalidFilter(f"{name} cannot be read: {error}.") from None
     if value is None:
         return None
+    value = _with_lists(name, value)
     if not isinstance(value, dict):
         raise InvalidFilter(f"{name} must be an object.")
-    _check_depth(name, value)
     return value
 
 
@@ -87,9 +90,15 @@ def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
     tree[path[-1]] = value
 
 
-def _check_depth(name: str, value: Any, depth: int = 0) -> None:
+def _with_lists(name: str, value: Any, depth: int = 0) -> Any:
+    """Return a value in which objects with numbers for names are lists; raise TooDeep."""
     if depth > MAX_DEPTH:
         raise TooDeep(f"{name} nests deeper than {MAX_DEPTH} levels.")
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for item in inner:
-        _check_depth(name, item, depth + 1)
+    if isinstance(value, list):
+        return [_with_lists(name, item, depth + 1) for item in value]
+    if not isinstance(value, dict):
+        return value
+    object_ = {key: _with_lists(name, inner, depth + 1) for key, inner in value.items()}
+    if object_ and all(map(INDEX.fullmatch, object_)):
+        return [object_[key] for key in sorted(object_, key=int)]
+    return object_
