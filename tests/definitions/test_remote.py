@@ -321,6 +321,7 @@ def test_filters_are_checked_here_and_passed_on(tickets, remote):
         {"where": {"nothing": 1}},
         {"where": {"dueOn": "soon"}},
         {"where": {"title": {"$where": "1"}}},
+        {"where": {"or": [{"title": "a"}, {"id": {}}]}},
         {"include": "owner"},
         {"limit": "many"},
     ]:

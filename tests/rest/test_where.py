@@ -41,13 +41,13 @@ PATTERNS |= TEXT.map("%{}%".format) | TEXT.map("%{}".format) | TEXT.map("{}%".fo
 def conditions_on(name):
     values = VALUES[name]
     nullable = st.none() | values
+    some = {"eq": nullable, "neq": nullable}, dict.fromkeys(("gt", "gte", "lt", "lte"), values)
     operators = [
         nullable,
-        st.fixed_dictionaries({}, optional={"eq": nullable, "neq": nullable}),
-        st.fixed_dictionaries({}, optional=dict.fromkeys(("gt", "gte", "lt", "lte"), values)),
+        *(st.fixed_dictionaries({}, optional=words).filter(bool) for words in some),
         st.fixed_dictionaries({"between": st.lists(values, min_size=2, max_size=2)}),
-        st.fixed_dictionaries({}, optional={"inq": st.lists(nullable, max_size=4)}),
-        st.fixed_dictionaries({}, optional={"nin": st.lists(nullable, max_size=4)}),
+        st.fixed_dictionaries({"inq": st.lists(nullable, max_size=4)}),
+        st.fixed_dictionaries({"nin": st.lists(nullable, max_size=4)}),
     ]
     if name in ("title", "desc"):
         words = ("like", "nlike", "ilike", "nilike")

@@ -37,7 +37,8 @@ def parse_filter(raw: Mapping[str, object] | None, properties: Properties) -> Fi
         raise InvalidFilter(
             f"A filter has no '{quote(min(unknown))}'; it has {', '.join(sorted(KEYS))}."
         )
-    where = parse_where(raw["where"], properties) if raw.get("where") else ()
+    given = raw.get("where")
+    where = () if given is None else parse_where(given, properties)
     filter_ = Filter(
         where=where,
         order=_order(raw.get("order"), properties) or _nearest_first(where),
@@ -67,6 +68,9 @@ def _conditions(name: str, value: object, properties: Properties) -> list[Condit
     read_as: Mapping[str, str] = {}
     if "options" in operands:
         operands, read_as = _without_options(name, operands), IGNORING_CASE
+    if not operands:
+        # Every row would fulfil it.
+        raise InvalidFilter(f"{name} must be a value, or an object with an operator.")
     return [
         _comparison(name, place, word, read_as.get(word, word), operand, properties)
         for word, operand in operands.items()
