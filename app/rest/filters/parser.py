@@ -135,9 +135,7 @@ def _steps(path: str) -> tuple[str, ...]:
 
 
 def _order(given: object, properties: Properties) -> tuple[Order, ...]:
-    if not given:
-        return ()
-    terms = [given] if isinstance(given, str) else as_list(given, "order")
+    terms = order_terms(given)
     if len(terms) > MAX_ORDER:
         raise InvalidFilter(f"order must not have more than {MAX_ORDER} properties.")
     # If a property is named twice, the first one counts.
@@ -146,6 +144,15 @@ def _order(given: object, properties: Properties) -> tuple[Order, ...]:
         parsed = _order_term(term, properties)
         ordered.setdefault(parsed.place, parsed)
     return tuple(ordered.values())
+
+
+def order_terms(given: object) -> list[object]:
+    """Return the terms of an order: a text may have several, with commas; raise InvalidFilter."""
+    terms: list[object] = []
+    for item in [given] if isinstance(given, str) else as_list(given or [], "order"):
+        split = map(str.strip, item.split(",")) if isinstance(item, str) else [item]
+        terms += [term for term in split if term != ""]
+    return terms
 
 
 def _nearest_first(where: Where) -> tuple[Order, ...]:

@@ -11,7 +11,7 @@ from app.ids import OBJECT_ID
 from app.rest.filters import kinds
 from app.rest.filters.parser import parse_filter, parse_where
 from app.rest.filters.patterns import LikePattern
-from app.rest.filters.remote_query import remote_where
+from app.rest.filters.remote_query import remote_order, remote_where
 from app.rest.filters.tree import (
     OTHERS,
     Comparison,
@@ -145,6 +145,17 @@ def test_properties_that_are_not_declared_are_paths_in_what_holds_them():
             {"order": ["count", "count desc", "address.city ASC"]},
             {"order": (Order(Place("count")), Order(Place("address", ("city",))))},
         ),
+        *(
+            ({"order": order}, {"order": (Order(Place("title"), True), Order(Place("count")))})
+            for order in (
+                "title DESC, count",
+                "title DESC,count ASC",
+                " title desc ,, count ,",
+                ["title DESC, count"],
+                ["title DESC", "", "count,"],
+            )
+        ),
+        *(({"order": order}, {}) for order in ("", ",", [""], [])),
         ({"limit": "5", "offset": 2}, {"limit": 5, "skip": 2}),
         ({"limit": 9999}, {"limit": 1000}),
         ({"fields": ["title"]}, {"fields": {"title"}}),
@@ -193,6 +204,10 @@ def test_the_other_parts_of_a_filter(raw, parsed):
         ({"where": {"place": {"near": "x"}}}, "place.near must be a position"),
         ({"order": "place"}, "order: place has no order"),
         ({"order": "title up"}, 'The order "title up" has invalid direction'),
+        ({"order": "title, count up"}, 'The order "count up" has invalid direction'),
+        ({"order": "title ASC count"}, "The order 'title ASC count' must be a property"),
+        ({"order": ["title", 7]}, "The order '7' must be a property"),
+        ({"order": ",".join(["title"] * 21)}, "order must not have more than 20 properties."),
         ({"limit": -1}, 'The limit parameter "-1" is not valid'),
         ({"fields": {"title": "maybe"}}, "fields.title must be true or false."),
         ({"include": [7]}, "include must name things by text."),
@@ -251,3 +266,22 @@ def test_what_a_filter_costs_is_bounded_and_its_size_before_it_is_parsed(where, 
 )
 def test_a_remote_service_is_asked_in_the_form_of_the_client(where, sent):
     assert remote_where(parse_where(where, KINDS)) == (sent or where)
+
+
+@pytest.mark.parametrize(
+    ("order", "sent"),
+    [
+        ("title DESC", "title DESC"),
+        (["count ASC"], "count"),
+        ("title DESC, count", ["title DESC", "count"]),
+        (None, []),
+    ],
+)
+def test_a_remote_service_is_asked_for_the_parsed_order(order, sent):
+    assert remote_order(parse_filter({"order": order}, KINDS).order) == sent
+
+
+def test_the_distance_is_no_order_for_a_remote_service():
+    filter_ = parse_filter({"where": {"place": {"near": "1,2"}}}, KINDS)
+
+    assert remote_order(filter_.order) == []
