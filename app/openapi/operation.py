@@ -134,11 +134,15 @@ class EndpointOperation:
         if self._endpoint.query and self._subject is not None:
             name = self._endpoint.query.strip("!")
             schema = f"{model_name(self._subject)}{name.capitalize()}"
+            required = self._endpoint.query.endswith("!")
+            # No parameter of its own: generated clients would give both other names.
+            header = "" if required else f" Without it, the header `{name}` may have the JSON."
             yield {
                 "name": name,
                 "in": "query",
-                "required": self._endpoint.query.endswith("!"),
-                "description": f"JSON of the schema `{schema}`, or in brackets: `{name}[...]=...`.",
+                "required": required,
+                "description": f"JSON of the schema `{schema}`, or in brackets: `{name}[...]=...`."
+                + header,
                 # A string for generators of clients, most of which do not know `content` here.
                 "schema": {
                     "type": "string",

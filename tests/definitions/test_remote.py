@@ -316,6 +316,12 @@ def test_filters_are_checked_here_and_passed_on(tickets, remote):
         "order": "title DESC",
         **dict(PAGE),
     }
+    header = {
+        "filter": json.dumps({"where": {"title": "a"}}),
+        "Authorization": tickets.tokens["ada"],
+    }
+    assert tickets.api("GET", "/tickets", headers=header).headers["Vary"] == "filter"
+    assert dict(remote.seen[-1]["entries"])["where[and][0][title]"] == "a"
     before = len(remote.seen)
     for wrong in [
         {"where": {"nothing": 1}},

@@ -21,7 +21,7 @@ from app.rest.endpoint import Endpoint, declare, declared_by, endpoints_of, regi
 from app.rest.filters.columns import check_types, has_short_ids
 from app.rest.relations import Relation
 from app.rest.requests.bodies import read_body, read_items
-from app.rest.requests.parameters import read_parameter
+from app.rest.requests.parameters import is_given, parse_parameter, read_parameter
 from app.rest.resource import Resource
 from app.rest.rows.mapper_events import check_events
 from app.rest.rows.repository import Conditions, Row
@@ -242,8 +242,7 @@ class CollectionViews(RowViews):
 
     def show(self, row: Row) -> ResponseReturnValue:
         """Answer with one row, as the query selects."""
-        is_filtered = request.query_string or self.collection.resource.default_filter
-        if not is_filtered:
+        if not (is_given("filter") or self.collection.resource.default_filter):
             return respond_row(self.collection, row)
         query = read_list(self.collection)
         return respond_selected(self.collection, row, query.filter_, query.includes)
@@ -273,7 +272,8 @@ class CollectionViews(RowViews):
         return row_id is not None and bool(self.rows.existing([row_id], []))
 
     def _required_where(self) -> Conditions:
-        where = read_parameter("where")
+        # Of the query alone: the header of the name is for reads.
+        where = parse_parameter("where", request.args)
         if where is None:
             raise InvalidFilter("where is missing: it must say which rows are meant.")
         return self.rows.conditions(self.collection.parse({"where": where}))
