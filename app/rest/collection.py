@@ -92,7 +92,7 @@ class Collection:
         parsed = parse_where(where, kinds) if where else ()
         restriction = sql.conditions(parsed, self.properties)
         self.rows = resource.repository(resource.model, self.properties, owner, restriction)
-        self.is_owner_model = self.rows.owner is self.rows.key
+        self.is_owner_model = resource.holds_users
         # The attribute with the owner of a row, unless that is the row itself.
         self._owner = "" if resource.owner is None or self.is_owner_model else resource.owner.key
         self.serializer = resource.serializer(
@@ -158,19 +158,20 @@ class Collection:
         return self.properties.keys() - _written(self.schema).values()
 
     @cached_property
-    def _written_attributes(self) -> set[str]:
-        return {*_written(self.create_schema)}
+    def _written_on_create(self) -> dict[str, str]:
+        """The properties that clients may write when they create a row, by attribute."""
+        return _written(self.create_schema)
 
     @cached_property
     def written_owner(self) -> tuple[str, str] | None:
         """The property of the owner and its attribute, if clients may write it."""
-        written = _written(self.schema)
+        written = _written(self.schema) | self._written_on_create
         return (written[self._owner], self._owner) if self._owner in written else None
 
     @cached_property
     def references(self) -> list[AnyReference]:
         """The properties that hold the id of another row and that clients may write."""
-        written = _written(self.schema) | _written(self.create_schema)
+        written = _written(self.schema) | self._written_on_create
         relations = (*self.relations.values(), *self.resource.foreign_keys)
         references = [
             _reference(relation, written)
@@ -320,7 +321,7 @@ class Collection:
         """
         if not isinstance(body, dict) or (
             not self.references
-            and self._written_attributes.isdisjoint(fixed)
+            and self._written_on_create.keys().isdisjoint(fixed)
             and self.read_only.isdisjoint(body)
         ):
             return body
@@ -330,7 +331,8 @@ class Collection:
             if column.key in fixed
         }
         rest = _without_echoes(body, {self.id_name: None, **by_name})
-        return {name: by_name[name] for name in by_name.keys() - self.read_only} | rest
+        written = by_name.keys() & self._written_on_create.values()
+        return {name: by_name[name] for name in written} | rest
 
     def update_all(self, conditions: Conditions, values: Values) -> int:
         """Change every row that fulfils the conditions; return how many those were.
