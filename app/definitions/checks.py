@@ -2,13 +2,17 @@
 
 from collections.abc import Mapping
 
+from flask import current_app
+
 from app.database.ids import app_id_form
 from app.errors import InvalidFilter
+from app.rest.filters.compatibility import lenient
 from app.rest.filters.kinds import OBJECT
 from app.rest.filters.parser import parse_filter
 from app.rest.filters.tree import OTHERS
 from app.rest.resource import Resource
 from app.rest.views.collection import usual_endpoints
+from app.settings import is_compatible
 
 from .definition import Definition
 from .reading import Models
@@ -31,9 +35,12 @@ def check(models: Models, resolved: Mapping[str, ResolvedRelations], users: Reso
 
 def _check_scope(definition: Definition) -> None:
     """Check the default filter of a model."""
+    kinds = definition.filterable(app_id_form())
+    if is_compatible(current_app.config):
+        kinds = {name: lenient(kind) for name, kind in kinds.items()}
     others = {OTHERS: OBJECT} if definition.is_open else {}
     try:
-        parse_filter(definition.scope, {**definition.filterable(app_id_form()), **others})
+        parse_filter(definition.scope, {**kinds, **others})
     except InvalidFilter as error:
         definition.at("scope").add(str(error.description))
 

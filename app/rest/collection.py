@@ -22,14 +22,16 @@ from app.access.policy import (
 )
 from app.database.reading import readers
 from app.errors import MalformedBody, ModelNotFound, ValidationError
+from app.settings import is_compatible
 from app.state import AppState
 
 from .fields.base import Schema, validation_cost
 from .fields.ids import Id
 from .filters import sql
 from .filters.columns import has_short_ids, kinds_of
+from .filters.compatibility import lenient, parse_leniently
 from .filters.kinds import LOWER_TEXT
-from .filters.parser import parse_filter, parse_where
+from .filters.parser import Properties, parse_filter, parse_where
 from .filters.sql import Column
 from .filters.tree import Filter
 from .relations import BELONGS_TO, Relation
@@ -82,6 +84,9 @@ class Collection:
         self.properties: dict[str, Column] = shown_columns(resource.model, self.schema)
         kinds = kinds_of(self.properties, ids.FORMS[settings["ID_TYPE"]])
         kinds.update(dict.fromkeys(resource.in_lower_case & kinds.keys(), LOWER_TEXT))
+        self._is_lenient = is_compatible(settings)
+        if self._is_lenient:
+            kinds = {name: lenient(kind) for name, kind in kinds.items()}
         # The kinds of those that are not withheld, which filters may name.
         self.filterable = {
             name: kind for name, kind in kinds.items() if name not in resource.withheld
@@ -158,6 +163,12 @@ class Collection:
         return self.properties.keys() - _written(self.schema).values()
 
     @cached_property
+    def _declared(self) -> set[str]:
+        """The names of all properties, also of those that clients do not see."""
+        fields = {**self.schema.fields, **self.create_schema.fields}
+        return {field.data_key or name for name, field in fields.items()}
+
+    @cached_property
     def _written_on_create(self) -> dict[str, str]:
         """The properties that clients may write when they create a row, by attribute."""
         return _written(self.create_schema)
@@ -188,19 +199,24 @@ class Collection:
         """Read a filter for these rows; raise InvalidFilter."""
         if self.resource.default_filter:
             raw = self._with_defaults(raw)
-        return self._keep_included(parse_filter(raw, self.filterable))
+        return self._keep_included(self._parse_filter(raw, self.filterable))
 
     def parse_included(self, raw: Mapping[str, Any] | None) -> Filter:
         """Read a filter for rows that are included into others; raise InvalidFilter."""
         usual = self._with_defaults(raw, without=("where", "include"))
         protected = self.resource.protected
         if not protected:
-            return self._keep_included(parse_filter(usual, self.filterable))
+            return self._keep_included(self._parse_filter(usual, self.filterable))
         shown = {name: kind for name, kind in self.filterable.items() if name not in protected}
-        filter_ = parse_filter(usual, shown)
-        return self._keep_included(
-            filter_ if filter_.fields else replace(filter_, fields=frozenset(shown))
-        )
+        filter_ = self._parse_filter(usual, shown)
+        fields = frozenset(shown) if filter_.fields is None else filter_.fields
+        return self._keep_included(replace(filter_, fields=fields))
+
+    def _parse_filter(self, raw: Mapping[str, Any] | None, properties: Properties) -> Filter:
+        """Read a filter that may name these properties; raise InvalidFilter."""
+        if self._is_lenient:
+            return parse_leniently(raw, properties, self._declared)
+        return parse_filter(raw, properties)
 
     def _keep_included(self, filter_: Filter) -> Filter:
         """Return a filter that reads the properties by which it includes something."""

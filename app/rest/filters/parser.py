@@ -1,7 +1,7 @@
 """The parser of filters: LoopBack 3's form in JSON becomes a tree, which is checked."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -20,12 +20,19 @@ MAX_SKIP = 2**31 - 1
 MAX_STEPS = 5
 STEP = re.compile(r"[A-Za-z_$][\w$-]{0,63}", re.ASCII)
 DIGITS = re.compile(r"[0-9]{1,10}", re.ASCII)
-KEYS = {"where", "fields", "include", "order", "limit", "skip", "offset"}
+NUMBERS = ("limit", "skip", "offset")
+KEYS = {"where", "fields", "include", "order", *NUMBERS}
 # The kinds of the properties that a filter may name.
 Properties = Mapping[str, Kind]
+# Returns True for the name of a property that is ignored in `fields` and `order`.
+Ignores = Callable[[str], bool]
 
 
-def parse_filter(raw: Mapping[str, object] | None, properties: Properties) -> Filter:
+def parse_filter(
+    raw: Mapping[str, object] | None,
+    properties: Properties,
+    ignores: Ignores = lambda name: False,
+) -> Filter:
     """Parse a filter for a model with these properties; raise InvalidFilter.
 
     >>> parse_filter({"where": {"title": "Buy milk"}, "limit": 10}, {"title": TEXT}).limit
@@ -41,10 +48,10 @@ def parse_filter(raw: Mapping[str, object] | None, properties: Properties) -> Fi
     where = () if given is None else parse_where(given, properties)
     filter_ = Filter(
         where=where,
-        order=_order(raw.get("order"), properties) or _nearest_first(where),
+        order=_order(raw.get("order"), properties, ignores) or _nearest_first(where),
         limit=_integer("limit", raw.get("limit")) or MAX_LIMIT,
         skip=_integer("skip", raw.get("skip", raw.get("offset"))),
-        fields=_fields(raw.get("fields"), properties),
+        fields=_fields(raw.get("fields"), properties, ignores),
         include=dict(_included(raw.get("include") or [])),
         raw=raw,
     )
@@ -134,15 +141,15 @@ def _steps(path: str) -> tuple[str, ...]:
     return tuple(steps)
 
 
-def _order(given: object, properties: Properties) -> tuple[Order, ...]:
+def _order(given: object, properties: Properties, ignores: Ignores) -> tuple[Order, ...]:
     terms = order_terms(given)
     if len(terms) > MAX_ORDER:
         raise InvalidFilter(f"order must not have more than {MAX_ORDER} properties.")
     # If a property is named twice, the first one counts.
     ordered: dict[Place, Order] = {}
     for term in terms:
-        parsed = _order_term(term, properties)
-        ordered.setdefault(parsed.place, parsed)
+        if parsed := _order_term(term, properties, ignores):
+            ordered.setdefault(parsed.place, parsed)
     return tuple(ordered.values())
 
 
@@ -164,19 +171,21 @@ def _nearest_first(where: Where) -> tuple[Order, ...]:
     )
 
 
-def _order_term(term: object, properties: Properties) -> Order:
+def _order_term(term: object, properties: Properties, ignores: Ignores) -> Order | None:
     words = term.split(maxsplit=2) if isinstance(term, str) else []
     if len(words) not in (1, 2):
         raise InvalidFilter(
             f"The order '{quote(term)}' must be a property, with ASC or DESC after it."
         )
+    direction = words[1].upper() if len(words) == 2 else "ASC"
+    if direction not in ("ASC", "DESC"):
+        raise InvalidFilter(f'The order "{quote(term)}" has invalid direction')
+    if ignores(words[0]):
+        return None
     place = _place(words[0], properties)
     if not place.steps and properties[place.property].shape is not Shape.SCALAR:
         name = quote(words[0])
         raise InvalidFilter(f"order: {name} has no order; name a path in it, or use near.")
-    direction = words[1].upper() if len(words) == 2 else "ASC"
-    if direction not in ("ASC", "DESC"):
-        raise InvalidFilter(f'The order "{quote(term)}" has invalid direction')
     return Order(place, direction == "DESC")
 
 
@@ -190,7 +199,7 @@ def _integer(name: str, given: object) -> int:
     return min(number, MAX_LIMIT) if name == "limit" else number
 
 
-def _fields(given: Any, properties: Properties) -> frozenset[str] | None:
+def _fields(given: Any, properties: Properties, ignores: Ignores) -> frozenset[str] | None:
     """Return the properties that a list names, or that an object maps to true or not to false."""
     if not given:
         return None
@@ -199,10 +208,11 @@ def _fields(given: Any, properties: Properties) -> frozenset[str] | None:
         given = {_text("fields", name): True for name in names}
     flags = {}
     for name, keep in given.items():
-        _check_property(name, properties)
+        if not ignores(name):
+            _check_property(name, properties)
         flags[name] = read_flag(f"fields.{quote(name)}", BOOLEAN, keep)
     kept = {name for name, keep in flags.items() if keep}
-    return frozenset(kept or properties.keys() - flags.keys())
+    return frozenset(properties.keys() & kept if kept else properties.keys() - flags.keys())
 
 
 def _included(given: Any) -> Iterator[tuple[str, Mapping[str, object]]]:

@@ -49,7 +49,7 @@ def _convert_value(field: Field, value: Any) -> Any:
     """Return a value as the type that a field wants, if there is a way; passwords as they are."""
     wanted = _wanted(field)
     if wanted is str and isinstance(value, bool | int | float):
-        return _to_text(value)
+        return to_text(value)
     if wanted is float and isinstance(value, str) and NUMBER.fullmatch(value.strip()):
         return _to_number(value)
     return value
@@ -64,7 +64,7 @@ def _wanted(field: Field) -> type[Any] | None:
     return float if isinstance(field, Integer | Number) else None
 
 
-def _to_text(value: bool | float) -> str:
+def to_text(value: bool | float) -> str:
     """Return the text that JavaScript makes of a value."""
     if isinstance(value, bool):
         return "true" if value else "false"
