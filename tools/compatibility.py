@@ -64,13 +64,19 @@ DIFFERENT = [
         *("POST", "/notes", {"text": "a", "stars": "4"}, INVALID, (200, {"stars": 4})),
     ),
     Call(
+        "0 or 1 as a text for a boolean",
+        *("POST", "/todos", {"title": "a", "isComplete": "1"}),
+        *(INVALID, (200, {"isComplete": True})),
+    ),
+    Call(
         "a number or a boolean for a text in a `where`",
         *("GET", '/notes?filter={"where":{"text":{"inq":[1.5,true]}}}', None),
         *(BAD_FILTER, (200, [{"text": "1.5"}, {"text": "true"}])),
     ),
     Call(
         "0 or 1 for a boolean there",
-        *("GET", '/todos?filter={"where":{"isComplete":1}}', None, BAD_FILTER, (200, [])),
+        *("GET", '/todos?filter={"where":{"isComplete":1}}', None),
+        *(BAD_FILTER, (200, [{"isComplete": True}])),
     ),
     Call(
         "an empty `limit`, `skip` or `offset`",

@@ -1,28 +1,32 @@
 """Reading filters as LoopBack 3 does, if COMPATIBILITY says so."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from datetime import datetime
+from typing import Any
 
-from app.rest.requests.compatibility import to_text
+from app.rest.requests.compatibility import to_boolean, to_text, to_time
 
 from .kinds import ARRAYS, BOOLEAN, Kind
 from .parser import KEYS, NUMBERS, Properties, parse_filter
 from .tree import OTHERS, Filter
 
-# What stands for true and false, beside these and their names.
-BOOLEANS = {"1": True, "0": False}
+# What converts the values of these kinds; texts are converted, too.
+CONVERTED: Mapping[Kind, Callable[[Any], Any]] = {
+    BOOLEAN: to_boolean,
+    ARRAYS[str]: to_text,
+    ARRAYS[bool]: to_boolean,
+    ARRAYS[datetime]: to_time,
+}
 
 
 def lenient(kind: Kind) -> Kind:
-    """Return a kind that also takes a number or a boolean for text, and 0 and 1 for a boolean."""
-    if kind.read is None:
+    """Return a kind that also takes what stands for its values, such as a number for text."""
+    convert = CONVERTED.get(kind, to_text if kind.is_text else None)
+    if kind.read is None or convert is None:
         return kind
     read = kind.read
-    if kind is BOOLEAN:
-        return replace(kind, read=lambda value: read(_as_boolean(value)))
-    if kind.is_text or kind is ARRAYS[str]:
-        return replace(kind, read=lambda value: read(_as_text(value)))
-    return kind
+    return replace(kind, read=lambda value: read(convert(value)))
 
 
 def parse_leniently(
@@ -43,12 +47,3 @@ def parse_leniently(
         return OTHERS not in properties and own not in properties and own not in declared
 
     return parse_filter(given, properties, is_unknown)
-
-
-def _as_text(value: object) -> object:
-    return to_text(value) if isinstance(value, bool | int | float) else value
-
-
-def _as_boolean(value: object) -> object:
-    text = _as_text(value)
-    return BOOLEANS.get(text, value) if isinstance(text, str) else value
