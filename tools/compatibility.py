@@ -144,11 +144,16 @@ ALIKE = [
         *("POST", "/notes", {"text": "a", "stars": "many"}, INVALID, INVALID),
     ),
     Call(
+        "a value that no conversion is for: LoopBack stores what JavaScript makes of it, here 1",
+        *("POST", "/notes", {"text": "a", "stars": True}, INVALID, INVALID),
+    ),
+    Call(
         "a password that is no text",
         *("POST", "/users", {"email": "x@example.com", "password": 1234567890}, INVALID, INVALID),
     ),
     Call(
-        "a `where` with an unknown property: LoopBack finds nothing, or ignores it if it is hidden",
+        "a `where` with an unknown property or operator: LoopBack finds nothing, or ignores what is"
+        " hidden",
         *("GET", '/todos?filter={"where":{"color":"red"}}', None, BAD_FILTER, BAD_FILTER),
     ),
     Call(
@@ -158,6 +163,10 @@ ALIKE = [
     Call(
         "a condition without an operator: LoopBack finds nothing, or fails with 500",
         *("GET", '/notes?filter={"where":{"text":{}}}', None, BAD_FILTER, BAD_FILTER),
+    ),
+    Call(
+        "a part of a filter that has a type without a meaning: LoopBack ignores most",
+        *("GET", '/notes?filter={"fields":5}', None, BAD_FILTER, BAD_FILTER),
     ),
     Call(
         "a change without `where`",
@@ -186,7 +195,8 @@ ALIKE = [
         *(BAD_FILTER, BAD_FILTER),
     ),
     Call(
-        "a `where` with a value of another type: LoopBack finds nothing",
+        "a `where` with a value of another type: LoopBack finds nothing, or reads it as JavaScript"
+        " does, such as any text as true",
         *("GET", '/notes?filter={"where":{"stars":"many"}}', None),
         *(BAD_FILTER, BAD_FILTER),
     ),

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from app.rest.requests.compatibility import to_boolean, to_text, to_time
+from app.rest.requests.compatibility import to_boolean, to_number, to_text, to_time
 
 from .kinds import ARRAYS, BOOLEAN, Kind
 from .parser import KEYS, NUMBERS, Properties, parse_filter
@@ -37,7 +37,7 @@ def parse_leniently(
     `declared` are the names of all properties: those that filters may not name are refused.
     """
     given = {
-        name: value
+        name: to_number(value) if name in NUMBERS else value
         for name, value in (raw or {}).items()
         if name in KEYS and not (name in NUMBERS and value == "")
     }

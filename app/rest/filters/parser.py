@@ -19,7 +19,7 @@ MAX_SKIP = 2**31 - 1
 #: Names after the first one in a path such as `address.city`.
 MAX_STEPS = 5
 STEP = re.compile(r"[A-Za-z_$][\w$-]{0,63}", re.ASCII)
-DIGITS = re.compile(r"[0-9]{1,10}", re.ASCII)
+DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
 NUMBERS = ("limit", "skip", "offset")
 KEYS = {"where", "fields", "include", "order", *NUMBERS}
 # The kinds of the properties that a filter may name.
@@ -193,10 +193,19 @@ def _integer(name: str, given: object) -> int:
     """Return a limit or skip, 0 if it is absent; a limit above MAX_LIMIT is reduced to it."""
     if given is None:
         return 0
-    number = int(given) if isinstance(given, str) and DIGITS.fullmatch(given) else given
-    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MAX_SKIP:
+    number, is_limit = _whole_number(given), name == "limit"
+    if number is None or number < 0 or (number > MAX_SKIP and not is_limit):
         raise InvalidFilter(f'The {name} parameter "{quote(given)}" is not valid')
-    return min(number, MAX_LIMIT) if name == "limit" else number
+    return min(number, MAX_LIMIT) if is_limit else number
+
+
+def _whole_number(given: object) -> int | None:
+    """Return a whole number of JSON, which may be written as 2.0, or one of the query string."""
+    if isinstance(given, str):
+        return int(given) if DIGITS.fullmatch(given) else None
+    if isinstance(given, float):
+        return int(given) if given.is_integer() else None
+    return given if isinstance(given, int) and not isinstance(given, bool) else None
 
 
 def _fields(given: Any, properties: Properties, ignores: Ignores) -> frozenset[str] | None:

@@ -78,14 +78,20 @@ def _as(wanted: type[Any] | None, value: Any) -> Any:
         return to_boolean(value)
     if wanted is datetime:
         return to_time(value)
-    if wanted is float and isinstance(value, str) and NUMBER.fullmatch(value.strip()):
-        return _to_number(value)
-    return value
+    return to_number(value) if wanted is float else value
 
 
 def to_text(value: Any) -> Any:
     """Return the text that JavaScript makes of a number or a boolean, and any other value."""
     return _text_of(value) if isinstance(value, bool | int | float) else value
+
+
+def to_number(value: Any) -> Any:
+    """Return the number that a text stands for, or any other value."""
+    if not isinstance(value, str) or not NUMBER.fullmatch(value.strip()):
+        return value
+    number = float(value)
+    return int(number) if number.is_integer() else number
 
 
 def to_boolean(value: Any) -> Any:
@@ -108,8 +114,3 @@ def _text_of(value: bool | float) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
         return str(int(value))
     return EXPONENT.sub(r"\1", str(value))
-
-
-def _to_number(text: str) -> float:
-    number = float(text)
-    return int(number) if number.is_integer() else number
