@@ -107,6 +107,14 @@ DIFFERENT = [
         *("DELETE", "/notes/99", None, NO_ROW, (200, {"count": 0})),
     ),
     Call(
+        "deleting what is no id, by the same callers",
+        *("DELETE", "/notes/x", None, NO_ROW, (200, {"count": 0})),
+    ),
+    Call(
+        "asking whether there is a row with what is no id",
+        *("GET", "/notes/x/exists", None, NO_ROW, (200, {"exists": False})),
+    ),
+    Call(
         "the sessions of a user, `id` being the handle",
         *("GET", "/users/1/accessTokens", None),
         *((200, [{"handle": HANDLE}]), (200, [{"id": HANDLE, "userId": 1}])),

@@ -103,8 +103,8 @@ class RowViews:
     )
     def delete_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Delete a row."""
-        row_id = self.collection.authorize_id(grant, id)
         try:
+            row_id = self.collection.authorize_id(grant, id)
             check = read_check(self.collection)
             self.collection.delete_one(row_id, self.rows.scope(grant), check)
         except ModelNotFound:
@@ -229,7 +229,13 @@ class CollectionViews(RowViews):
         """Tell whether there is such a row; to a HEAD, by the status."""
         if request.method == "HEAD":
             return self.respond_to_head(grant, id)
-        row_id = self.collection.authorize_id(grant, id)
+        try:
+            row_id = self.collection.authorize_id(grant, id)
+        except ModelNotFound:
+            # As LoopBack 3 answers to what is no id.
+            if not is_compatible(current_app.config):
+                raise
+            return jsonify({"exists": False})
         count = self.rows.count([self.rows.key == row_id, *self.rows.scope(grant)])
         return jsonify({"exists": count == 1})
 
