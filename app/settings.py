@@ -399,6 +399,12 @@ class SettingsSchema(Schema):
         "Longest lifetime in seconds that a login may ask for.",
         validate=lifetime,
     )
+    ETERNAL_TOKENS = _setting(
+        fields.Boolean,
+        False,
+        "`true`: a login may ask for a `ttl` of -1, as with LoopBack 3's `allowEternalTokens`; its"
+        " token lives as long as `TOKEN_MAX_TTL` says.",
+    )
     RESET_TOKEN_TTL = _setting(
         fields.Integer, 900, "Lifetime of a password reset token in seconds.", validate=lifetime
     )

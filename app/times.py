@@ -13,6 +13,11 @@ def now() -> datetime:
     return datetime.fromtimestamp(time_ns() // 1_000_000 / 1000, UTC)
 
 
+def in_milliseconds(time: datetime) -> datetime:
+    """Return a time without what is finer than milliseconds."""
+    return time.replace(microsecond=time.microsecond // 1000 * 1000)
+
+
 def iso_time(time: datetime) -> str:
     """Return a time in UTC as ISO 8601 with milliseconds: `2026-01-02T03:04:05.678Z`."""
     two, year = TWO_DIGITS, time.year

@@ -13,6 +13,7 @@ NO_ROW = (404, "MODEL_NOT_FOUND")
 NO_METHOD = (404, "NOT_FOUND")
 OTHER_METHOD = (405, "METHOD_NOT_ALLOWED")
 NOTHING = (204, None)
+BAD_FILTER = (400, "INVALID_FILTER")
 HANDLE = "0123456789abcdef"
 
 
@@ -63,12 +64,55 @@ DIFFERENT = [
         *("POST", "/notes", {"text": "a", "stars": "4"}, INVALID, (200, {"stars": 4})),
     ),
     Call(
+        "0 or 1 as a text for a boolean",
+        *("POST", "/todos", {"title": "a", "isComplete": "1"}),
+        *(INVALID, (200, {"isComplete": True})),
+    ),
+    Call(
+        "a number or a boolean for a text in a `where`",
+        *("GET", '/notes?filter={"where":{"text":{"inq":[1.5,true]}}}', None),
+        *(BAD_FILTER, (200, [{"text": "1.5"}, {"text": "true"}])),
+    ),
+    Call(
+        "0 or 1 for a boolean there",
+        *("GET", '/todos?filter={"where":{"isComplete":1}}', None),
+        *(BAD_FILTER, (200, [{"isComplete": True}])),
+    ),
+    Call(
+        "an empty `limit`, `skip` or `offset`",
+        *("GET", "/notes?filter[where][id]=1&filter[limit]=", None),
+        *(BAD_FILTER, (200, [{"id": 1}])),
+    ),
+    Call(
+        "an unknown key of a filter",
+        *("GET", '/notes?filter={"where":{"id":1},"page":2}', None),
+        *(BAD_FILTER, (200, [{"id": 1}])),
+    ),
+    Call(
+        "an unknown property in `fields`",
+        *("GET", '/notes/1?filter={"fields":["id","color"]}', None),
+        *(BAD_FILTER, (200, {"id": 1})),
+    ),
+    Call(
+        "an unknown property in `order`",
+        *("GET", '/notes?filter={"where":{"id":1},"order":"color DESC"}', None),
+        *(BAD_FILTER, (200, [{"id": 1}])),
+    ),
+    Call(
         "an empty belongsTo relation; `null` if its row is gone, or not the caller's to read",
         *("GET", "/notes/1/origin", None, NO_ROW, (200, {})),
     ),
     Call(
         "deleting a row that there is not, of those who may delete every row",
         *("DELETE", "/notes/99", None, NO_ROW, (200, {"count": 0})),
+    ),
+    Call(
+        "deleting what is no id, by the same callers",
+        *("DELETE", "/notes/x", None, NO_ROW, (200, {"count": 0})),
+    ),
+    Call(
+        "asking whether there is a row with what is no id",
+        *("GET", "/notes/x/exists", None, NO_ROW, (200, {"exists": False})),
     ),
     Call(
         "the sessions of a user, `id` being the handle",
@@ -108,18 +152,37 @@ ALIKE = [
         *("POST", "/notes", {"text": "a", "stars": "many"}, INVALID, INVALID),
     ),
     Call(
+        "a value that no conversion is for: LoopBack stores what JavaScript makes of it, here 1",
+        *("POST", "/notes", {"text": "a", "stars": True}, INVALID, INVALID),
+    ),
+    Call(
         "a password that is no text",
         *("POST", "/users", {"email": "x@example.com", "password": 1234567890}, INVALID, INVALID),
     ),
     Call(
-        "a `where` with an unknown property: LoopBack finds nothing, or ignores it if it is hidden",
-        *("GET", '/todos?filter={"where":{"color":"red"}}', None),
-        *((400, "INVALID_FILTER"), (400, "INVALID_FILTER")),
+        "a `where` with an unknown property or operator: LoopBack finds nothing, or ignores what is"
+        " hidden",
+        *("GET", '/todos?filter={"where":{"color":"red"}}', None, BAD_FILTER, BAD_FILTER),
+    ),
+    Call(
+        "a hidden property in `fields` or `order`: LoopBack leaves it out, and orders by it",
+        *("GET", '/users/1?filter={"fields":["id","password"]}', None, BAD_FILTER, BAD_FILTER),
+    ),
+    Call(
+        "a condition without an operator: LoopBack finds nothing, or fails with 500",
+        *("GET", '/notes?filter={"where":{"text":{}}}', None, BAD_FILTER, BAD_FILTER),
+    ),
+    Call(
+        "a part of a filter that has a type without a meaning: LoopBack ignores most",
+        *("GET", '/notes?filter={"fields":5}', None, BAD_FILTER, BAD_FILTER),
     ),
     Call(
         "a change without `where`",
-        *("POST", "/todos/update", {"title": "a"}),
-        *((400, "INVALID_FILTER"), (400, "INVALID_FILTER")),
+        *("POST", "/todos/update", {"title": "a"}, BAD_FILTER, BAD_FILTER),
+    ),
+    Call(
+        "a password reset: LoopBack answers 204, without a body",
+        *("POST", "/users/reset", {"email": "ada@example.com"}, (200, {}), (200, {})),
     ),
     Call(
         "a password reset for an unknown address: LoopBack says so",
@@ -137,12 +200,13 @@ ALIKE = [
     Call(
         "including the sessions of a user: LoopBack answers, with or without them",
         *("GET", '/users/1?filter={"include":"accessTokens"}', None),
-        *((400, "INVALID_FILTER"), (400, "INVALID_FILTER")),
+        *(BAD_FILTER, BAD_FILTER),
     ),
     Call(
-        "a `where` with a value of another type: LoopBack finds nothing",
+        "a `where` with a value of another type: LoopBack finds nothing, or reads it as JavaScript"
+        " does, such as any text as true",
         *("GET", '/notes?filter={"where":{"stars":"many"}}', None),
-        *((400, "INVALID_FILTER"), (400, "INVALID_FILTER")),
+        *(BAD_FILTER, BAD_FILTER),
     ),
     Call(
         "a reference to a row that the caller may not read, such as another user: LoopBack takes"
@@ -157,7 +221,7 @@ ALIKE = [
     Call(
         "including them",
         *("GET", '/users/1?filter={"include":"identities"}', None),
-        *((400, "INVALID_FILTER"), (400, "INVALID_FILTER")),
+        *(BAD_FILTER, BAD_FILTER),
     ),
     Call(
         "a change by `upsertWithWhere` without the required properties, which the row has: LoopBack"

@@ -73,8 +73,8 @@ class ExactDecimal(TypeDecorator[Decimal]):
 class Json(TypeDecorator[Any]):
     """A JSON value: an object (`Json(dict)`), an array (`Json(list)`), or any (`Json(object)`).
 
-    Filters compare the items of an array with texts, with numbers if `items` is float, and with
-    both if it is object.
+    Filters compare the items of an array with texts, with numbers if `items` is float, with
+    booleans if it is bool, and with texts and numbers if it is object.
     """
 
     impl = JSON

@@ -34,13 +34,14 @@ def _literals(*names: str) -> list[ColumnElement[str]]:
     return [sa.literal_column(f"'{name}'") for name in names]
 
 
-# What SQLite calls the types of texts and numbers in JSON.
+# What SQLite calls the types of texts, numbers and booleans in JSON.
 TEXTS = _literals("text")
 NUMBERS = _literals("integer", "real")
+BOOLEANS = _literals("true", "false")
 # What the databases call the types of values in JSON.
 JSON_TEXTS = [*TEXTS, *_literals("string")]
 JSON_NUMBERS = [*NUMBERS, *_literals("number")]
-JSON_BOOLEANS = _literals("true", "false", "boolean")
+JSON_BOOLEANS = [*BOOLEANS, *_literals("boolean")]
 
 # Arguments of a table, in `__table_args__`, whose generated ids are never those of deleted rows.
 IDS_GIVEN_ONCE: dict[str, Any] = {"sqlite_autoincrement": True}
@@ -254,12 +255,12 @@ def _has_item(element: HasItem, compiler: SQLCompiler, **options: object) -> str
     """Compile one search of the items, which takes long, for all values."""
     column, *values = element.clauses
     items = func.json_each(column).table_valued("value", "type")
-    wanted = values[: len(values) // 2]
-    texts = [value for value in wanted if isinstance(value.type, sa.String)]
-    numbers = [value for value in wanted if not isinstance(value.type, sa.String)]
+    wanted: dict[type, list[ColumnElement[Any]]] = {sa.String: [], sa.Boolean: [], object: []}
+    for value in values[: len(values) // 2]:
+        wanted[next(kind for kind in wanted if isinstance(value.type, kind))].append(value)
+    types = zip(wanted.values(), (TEXTS, BOOLEANS, NUMBERS), strict=True)
     # An IN of no values is a subquery for each item.
-    given = [(some, types) for some, types in ((texts, TEXTS), (numbers, NUMBERS)) if some]
-    is_equal = [items.c.value.in_(some) & items.c.type.in_(types) for some, types in given]
+    is_equal = [items.c.value.in_(some) & items.c.type.in_(names) for some, names in types if some]
     exists = items.select().where(sa.or_(*is_equal)).exists()
     return f"({compiler.process(sa.case((column.is_not(None), exists)), **options)})"
 

@@ -21,7 +21,7 @@ from app.connector.types import JsonObject
 from app.errors import InvalidFilter, RemoteError
 from app.ids import Id
 from app.rest.fields.base import Schema
-from app.rest.filters.remote_query import remote_where
+from app.rest.filters.remote_query import remote_order, remote_where
 from app.rest.filters.tree import Filter
 from app.rest.rows.pages import Page
 from app.rest.rows.repository import Conditions, Repository, Values
@@ -126,7 +126,7 @@ class RemoteRows(Repository):
         where = remote_where(filter_.where)
         query = {
             "where": {"and": [where, *(scope.where for scope in scopes)]} if scopes else where,
-            "order": filter_.raw.get("order"),
+            "order": remote_order(filter_.order),
             "limit": filter_.limit,
             "skip": filter_.skip,
         }

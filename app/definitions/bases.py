@@ -31,6 +31,7 @@ USER_SETTINGS = {
     "realmDelimiter": "REALM_DELIMITER",
     "ttl": "TOKEN_TTL",
     "maxTTL": "TOKEN_MAX_TTL",
+    "allowEternalTokens": "ETERNAL_TOKENS",
     "resetPasswordTokenTTL": "RESET_TOKEN_TTL",
 }
 # Those of LoopBack 3's components, of which an application may have its own of the same name.

@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping
 
+from flask import current_app
+
 from app.database.ids import app_id_form
 from app.errors import InvalidFilter
 from app.rest.filters.columns import visible
+from app.rest.filters.compatibility import lenient
 from app.rest.filters.kinds import OBJECT
 from app.rest.filters.parser import parse_filter
 from app.rest.filters.tree import OTHERS
 from app.rest.resource import Resource
 from app.rest.views.collection import usual_endpoints
+from app.settings import is_compatible
 
 from .definition import Definition
 from .reading import Models
@@ -32,8 +36,11 @@ def check(models: Models, resolved: Mapping[str, ResolvedRelations], users: Reso
 
 def _check_scope(definition: Definition) -> None:
     """Check the default filter of a model."""
-    others = {OTHERS: OBJECT} if definition.is_open else {}
-    kinds = {**definition.filterable(app_id_form()), **others}
+    kinds = definition.filterable(app_id_form())
+    if is_compatible(current_app.config):
+        kinds = {name: lenient(kind) for name, kind in kinds.items()}
+    if definition.is_open:
+        kinds[OTHERS] = OBJECT
     shown = {key: value for key, value in definition.scope.items() if key != "where"}
     try:
         # Rows may be selected by what clients do not see.

@@ -8,6 +8,7 @@ from itertools import chain, count
 from typing import NamedTuple
 
 from app.access.rules import Rule
+from app.database.ids import TextId
 from app.ids import IdForm
 from app.plurals import pluralize
 from app.problems import MISSPELT, SIMILAR, suggest
@@ -159,8 +160,14 @@ class Definition:
         return next(name for name in names if name not in taken)
 
     def column_of(self, name: str) -> str:
-        """Return the name of the column of a property."""
-        return self.properties[name].column_name
+        """Return the name of the column of a property, or of the id."""
+        return "id" if name == self.id.name else self.properties[name].column_name
+
+    def type_of(self, name: str) -> str:
+        """Return the name of the type of a property, or of the id."""
+        if name == self.id.name:
+            return "string" if isinstance(self.id.type, TextId) else "id"
+        return self.properties[name].type.name
 
 
 class BelongsTo(NamedTuple):

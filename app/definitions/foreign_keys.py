@@ -1,6 +1,7 @@
 """Foreign keys, which relations in JSON add to the models that hold them."""
 
 from dataclasses import replace
+from typing import cast
 
 from app.database.ids import IdColumn
 from app.properties.declaration import Declaration
@@ -41,8 +42,8 @@ class ForeignKeys:
     def _problem(self, holder: Definition, name: str, refers_to: RelatedModel) -> str:
         """Return why a model cannot have a foreign key, if that is so."""
         declared, key = holder.properties.get(name), f"{name} of {holder.name}"
-        if name == holder.id.name:
-            return f"{key} is the id"
+        if name == holder.id.name and (problem := self._id_problem(holder, refers_to)):
+            return f"{key} is the id, {problem}"
         if name in {*holder.own_names, *holder.held, *holder.polymorphic}:
             return f"{key} holds no ids"
         if declared and declared.type.name not in KEY_TYPES:
@@ -50,6 +51,15 @@ class ForeignKeys:
         known = self._known(holder, name) or refers_to
         is_other = known is not refers_to and not _common(known, refers_to)
         return f"{key} refers to another model" if is_other else ""
+
+    def _id_problem(self, holder: Definition, refers_to: RelatedModel) -> str:
+        """Return why the id of a model cannot be that of a row of another, if that is so."""
+        if not holder.id.on_create:
+            return "which clients do not choose"
+        own = self._models.of(holder)
+        if own is refers_to:
+            return "and leads to the row itself"
+        return "" if _have_same_ids(own, refers_to) else "and of another type"
 
     def _known(self, holder: Definition, name: str) -> RelatedModel | None:
         """Return the model that a foreign key refers to already."""
@@ -62,6 +72,12 @@ class ForeignKeys:
             # The ids of the key may be those of either model.
             holder.shared_keys.add(name)
             refers_to = _common(known, refers_to) or refers_to
+        holder.foreign_keys[name] = refers_to.resource
+        if name == holder.id.name:
+            # None is generated: it would be that of any row.
+            id_type = cast("IdColumn", refers_to.id_type.column_type)
+            holder.id = replace(holder.id, type=id_type, required=True)
+            return holder.column_of(name)
         found = holder.properties.get(name)
         found = found or Property(name, holder.new_column(name), refers_to.id_type)
         if found.hidden:
@@ -70,7 +86,6 @@ class ForeignKeys:
         holder.properties[name] = replace(
             found, hidden=False, type=refers_to.id_type, validators=[], index=True
         )
-        holder.foreign_keys[name] = refers_to.resource
         return found.column_name
 
 

@@ -35,7 +35,8 @@ def _named(relations: list[str] | bool, to_users: Mapping[str, str]) -> Iterable
 
 def _guessed(definition: Definition, to_users: Mapping[str, str]) -> Iterable[str]:
     """Return the properties that LoopBack 3 takes for the owner of a row."""
-    if by_name := [name for name in OWNER_PROPERTIES if name in definition.properties]:
+    known = {*definition.properties, definition.id.name}
+    if by_name := [name for name in OWNER_PROPERTIES if name in known]:
         return by_name
     return to_users.values() if _has_rules(definition) or len(to_users) == 1 else ()
 
@@ -45,7 +46,7 @@ def may_be_owner(definition: Definition, name: str) -> bool:
 
     That matters to rules for owners alone; a text `owner` may be anything, such as a name.
     """
-    is_text = name == OWNER_NAME and definition.properties[name].type.name == "string"
+    is_text = name == OWNER_NAME and definition.type_of(name) == "string"
     ruled_by_settings = definition.plural in (current_app.config["ACLS"] or ())
     return not is_text and (ruled_by_settings or _has_rules(definition))
 

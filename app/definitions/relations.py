@@ -168,8 +168,7 @@ class Relations:
         return None if name is None or to_users else self._owner_key(definition, name)
 
     def _owner_key(self, definition: Definition, name: str) -> str | None:
-        kind = definition.properties[name].type.name
-        if kind not in KEY_TYPES or not may_be_owner(definition, name):
+        if definition.type_of(name) not in KEY_TYPES or not may_be_owner(definition, name):
             return None
         own, users = self._models.of(definition), self._models[USERS]
         return self._keys.add(own, name, users, definition.source.declared)
@@ -177,7 +176,8 @@ class Relations:
 
 def _keys_to_users(definition: Definition, links: Mapping[str, Relation]) -> dict[str, str]:
     """Return the properties with the keys of belongsTo relations to users, by the relations."""
-    names = {property_.column_name: name for name, property_ in definition.properties.items()}
+    known = (*definition.properties, definition.id.name)
+    names = {definition.column_of(name): name for name in known}
     return {
         name: names.get(link.foreign_key, link.foreign_key)
         for name, link in links.items()

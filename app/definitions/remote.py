@@ -62,5 +62,6 @@ def _owner_column(definition: Definition, models: Models) -> str | None:
         for relation in belongs_to(definition.relations)
         if str(relation.model).lower() in names
     }
-    owner = definition.properties.get(owner_property(definition, keys) or "")
-    return owner.column_name if owner else None
+    owner = owner_property(definition, keys)
+    known = {*definition.properties, definition.id.name}
+    return definition.column_of(owner) if owner in known else None

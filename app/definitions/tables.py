@@ -39,7 +39,10 @@ class Tables:
 
     def map_model(self, definition: Definition, owner: str | None) -> None:
         """Map the class of a model to its table."""
-        columns: list[AnyColumn] = [Column("id", definition.id.type, primary_key=True)]
+        key: AnyColumn = Column("id", definition.id.type, primary_key=True)
+        # A row is deleted with the one whose id it has.
+        self._refer(key, definition, definition.id.name, "CASCADE")
+        columns = [key]
         for property_ in definition.properties.values():
             columns.append(self._column(definition, property_, owner))
         if definition.is_open:
@@ -70,7 +73,9 @@ class Tables:
         indexed: Iterable[Iterable[str]] = (),
     ) -> None:
         """Map a class to a new table, with indexes of several columns."""
-        options = IDS_GIVEN_ONCE if columns[0].name == "id" else {}
+        # An id that is that of a row of another table is not generated.
+        generates = columns[0].name == "id" and not columns[0].foreign_keys
+        options = IDS_GIVEN_ONCE if generates else {}
         indexes = [Index(None, *names) for names in indexed]
         made = Table(table, self._metadata, *columns, *indexes, **options)
         self._rename_indexes(made)
@@ -90,16 +95,20 @@ class Tables:
 
     def _column(self, definition: Definition, property_: Property, owner: str | None) -> AnyColumn:
         column = property_.column()
-        key = definition.foreign_keys.get(property_.name)
-        if key is None or property_.name in definition.shared_keys:
-            return column
+        rule = "CASCADE" if column.name == owner or property_.required else "SET NULL"
+        self._refer(column, definition, property_.name, rule)
+        return column
+
+    def _refer(self, column: AnyColumn, definition: Definition, name: str, rule: str) -> None:
+        """Let the column of a property refer to the table of the ids that it holds."""
+        key = definition.foreign_keys.get(name)
+        if key is None or name in definition.shared_keys:
+            return
         referred = self._models[key].id_column
         # LoopBack 3's RoleMapping is a query, to which no foreign key can refer.
         is_stored = isinstance(referred, str) or isinstance(referred.table, Table)
         if is_stored and not self._is_in_circle(definition.plural, key):
-            rule = "CASCADE" if column.name == owner or property_.required else "SET NULL"
             column.append_foreign_key(ForeignKey(referred, ondelete=rule))
-        return column
 
     def _is_in_circle(self, source: str, target: str) -> bool:
         """Tell whether tables refer to each other, so that none could be made before the other."""

@@ -21,7 +21,7 @@ from .relations import ResolvedRelations
 from .resources import usable_switches
 from .rules import applicable_rules
 
-VERIFICATION = "EMAIL_VERIFICATION"
+VERIFICATION, ETERNAL = "EMAIL_VERIFICATION", "ETERNAL_TOKENS"
 # Properties of LoopBack 3's User that Ostiary's users have in their own way.
 BUILT_IN = {
     *("id", "realm", "username", "email", "password", "emailVerified", "verificationToken"),
@@ -79,7 +79,10 @@ def _settings(merged: MergedModel) -> Iterator[tuple[str, object]]:
         try:
             if name == VERIFICATION:
                 value = "required" if fields.Boolean().deserialize(value) else None
-            yield name, known[name].deserialize(value)
+            value = known[name].deserialize(value)
+            if name == ETERNAL and value:
+                setting.warn("no token lives longer than TOKEN_MAX_TTL says")
+            yield name, value
         except ValidationError as error:
             # Without it a token lives as long as the settings say; LoopBack 3 has -1 for ever.
             report = setting.warn if isinstance(known[name], fields.Integer) else setting.add

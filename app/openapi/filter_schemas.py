@@ -47,7 +47,7 @@ def filter_schema(resource: Collection) -> Json:
         "include": _includes(list(resource.shown_relations)),
         "order": {
             "anyOf": [TEXT, {"type": "array", "items": TEXT, "maxItems": MAX_ORDER}],
-            "description": "A property, with ASC or DESC after it, or several.",
+            "description": "Properties with ASC or DESC after each, with commas or as a list.",
         },
         "limit": {**WHOLE_NUMBER, "description": f"At most {MAX_LIMIT}, which is the default."},
     }

@@ -150,11 +150,15 @@ class EndpointOperation:
             resources = self._answers or [self._subject]
             names = [f"{model_name(each)}{name.capitalize()}" for each in resources]
             quoted = " or ".join(f"`{each}`" for each in names)
+            required = self._endpoint.query.endswith("!")
+            # No parameter of its own: generated clients would give both other names.
+            header = "" if required else f" Without it, the header `{name}` may have the JSON."
             yield {
                 "name": name,
                 "in": "query",
-                "required": self._endpoint.query.endswith("!"),
-                "description": f"JSON of the schema {quoted}, or in brackets: `{name}[...]=...`.",
+                "required": required,
+                "description": f"JSON of the schema {quoted}, or in brackets: `{name}[...]=...`."
+                + header,
                 # A string for generators of clients, most of which do not know `content` here.
                 "schema": {
                     "type": "string",

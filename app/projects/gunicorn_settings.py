@@ -10,6 +10,7 @@ from app.metrics.hooks import (  # noqa: F401
 )
 from app.server import listening
 from app.server.hooks import pre_fork, when_ready  # noqa: F401
+from app.server.incoming import MAX_LINE
 from app.settings import SettingsSchema
 
 bind = listening.address()
@@ -27,7 +28,8 @@ control_socket_disable = True
 # The worker limits the request line itself, because gunicorn's maximum is 8 KiB.
 limit_request_line = 0
 limit_request_fields = 100
-limit_request_field_size = 8190
+# A filter may be a header, and is as long as one in the request line.
+limit_request_field_size = MAX_LINE
 # X-Forwarded-* headers are handled by ProxyFix (TRUSTED_PROXIES), not by gunicorn.
 forwarder_headers = ""
 secure_scheme_headers: dict[str, str] = {}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -58,10 +59,11 @@ SIMPLE: dict[str, tuple[ColumnType, Callable[..., Field]]] = {
 }
 ITEMS: dict[str, type] = {
     "string": str,
-    "date": str,
+    "date": datetime,
     "objectid": str,
     "number": float,
     "integer": float,
+    "boolean": bool,
     "any": object,
 }
 NAMES = ("string", "decimal", "array", *SIMPLE)

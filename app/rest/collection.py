@@ -22,14 +22,16 @@ from app.access.policy import (
 )
 from app.database.reading import readers
 from app.errors import MalformedBody, ModelNotFound, ValidationError
+from app.settings import is_compatible
 from app.state import AppState
 
 from .fields.base import Schema, validation_cost
 from .fields.ids import Id
 from .filters import sql
 from .filters.columns import has_short_ids, kinds_of, visible
+from .filters.compatibility import lenient, parse_leniently
 from .filters.kinds import LOWER_TEXT
-from .filters.parser import parse_filter, parse_where
+from .filters.parser import Properties, parse_filter, parse_where
 from .filters.sql import Column
 from .filters.tree import OTHERS, Filter
 from .relations import BELONGS_TO, Relation
@@ -84,6 +86,9 @@ class Collection:
         self.properties: dict[str, Column] = shown_columns(resource.model, self.schema)
         kinds = kinds_of(self.properties, ids.FORMS[settings["ID_TYPE"]])
         kinds.update(dict.fromkeys(resource.in_lower_case & kinds.keys(), LOWER_TEXT))
+        self._is_lenient = is_compatible(settings)
+        if self._is_lenient:
+            kinds = {name: lenient(kind) for name, kind in kinds.items()}
         # What clients see of a row.
         self.visibility = Visibility(self._withheld(), dict(resource.embedded))
         # The kinds of the properties that filters may name, of rows and of those that are included.
@@ -95,7 +100,7 @@ class Collection:
         parsed = parse_where(where, kinds) if where else ()
         restriction = sql.conditions(parsed, self.properties)
         self.rows = resource.repository(resource.model, self.properties, owner, restriction)
-        self.is_owner_model = self.rows.owner is self.rows.key
+        self.is_owner_model = resource.holds_users
         # The attribute with the owner of a row, unless that is the row itself.
         self._owner = "" if resource.owner is None or self.is_owner_model else resource.owner.key
         self.serializer = resource.serializer(
@@ -192,19 +197,26 @@ class Collection:
         return EmbeddedObjects(self.rows, shown)
 
     @cached_property
-    def _written_attributes(self) -> set[str]:
-        return {*_written(self.create_schema)}
+    def _declared(self) -> set[str]:
+        """The names of all properties, also of those that clients do not see."""
+        fields = {**self.schema.fields, **self.create_schema.fields}
+        return {field.data_key or name for name, field in fields.items()}
+
+    @cached_property
+    def _written_on_create(self) -> dict[str, str]:
+        """The properties that clients may write when they create a row, by attribute."""
+        return _written(self.create_schema)
 
     @cached_property
     def written_owner(self) -> tuple[str, str] | None:
         """The property of the owner and its attribute, if clients may write it."""
-        written = _written(self.schema)
+        written = _written(self.schema) | self._written_on_create
         return (written[self._owner], self._owner) if self._owner in written else None
 
     @cached_property
     def references(self) -> list[AnyReference]:
         """The properties that hold the id of another row and that clients may write."""
-        written = _written(self.schema) | _written(self.create_schema)
+        written = _written(self.schema) | self._written_on_create
         relations = (*self.relations.values(), *self.resource.foreign_keys)
         references = [
             _reference(relation, written)
@@ -221,12 +233,12 @@ class Collection:
         """Read a filter for these rows; raise InvalidFilter."""
         if self.resource.default_filter:
             raw = self._with_defaults(raw)
-        return self._keep_included(parse_filter(raw, self.filterable))
+        return self._keep_included(self._parse_filter(raw, self.filterable))
 
     def parse_included(self, raw: Mapping[str, Any] | None) -> Filter:
         """Read a filter for rows that are included into others; raise InvalidFilter."""
         usual = self._with_defaults(raw, without=("where", "include"))
-        filter_ = parse_filter(usual, self._included_filterable)
+        filter_ = self._parse_filter(usual, self._included_filterable)
         return self._keep_included(replace(filter_, withheld=self.resource.protected))
 
     def show_included(self, row: Row, dumped: Values) -> Values:
@@ -234,6 +246,12 @@ class Collection:
         shown = self.serializer.emit_loaded(row, dumped)
         protected = self.resource.protected
         return {name: value for name, value in shown.items() if name not in protected}
+
+    def _parse_filter(self, raw: Mapping[str, Any] | None, properties: Properties) -> Filter:
+        """Read a filter that may name these properties; raise InvalidFilter."""
+        if self._is_lenient:
+            return parse_leniently(raw, properties, self._declared)
+        return parse_filter(raw, properties)
 
     def _keep_included(self, filter_: Filter) -> Filter:
         """Return a filter that reads the properties by which it includes something."""
@@ -354,7 +372,7 @@ class Collection:
         """
         if not isinstance(body, dict) or (
             not self.references
-            and self._written_attributes.isdisjoint(fixed)
+            and self._written_on_create.keys().isdisjoint(fixed)
             and self.read_only.isdisjoint(body)
         ):
             return body
@@ -364,7 +382,8 @@ class Collection:
             if column.key in fixed
         }
         rest = _without_echoes(body, {self.id_name: None, **by_name})
-        return {name: by_name[name] for name in by_name.keys() - self.read_only} | rest
+        written = by_name.keys() & self._written_on_create.values()
+        return {name: by_name[name] for name in written} | rest
 
     def update_all(self, conditions: Conditions, values: Values) -> int:
         """Change every row that fulfils the conditions; return how many those were.

@@ -107,6 +107,8 @@ class Resource:
     embedded: Mapping[str, Visibility] = field(default_factory=dict)
     # A filter whose `where` all rows fulfil, and whose other parts hold unless a request has them.
     default_filter: Mapping[str, Any] = field(default_factory=dict)
+    # Whether the rows are users, each of whom owns the row that it is.
+    holds_users: bool = False
     # Whether it has endpoints; otherwise its rows are only reached by the relations of others.
     is_public: bool = True
     # Whether the rules of the model that a relation belongs to decide alone on its calls that lead

@@ -166,6 +166,7 @@ users = Resource(
     schema=UserSchema,
     rules=rules,
     owner=User.id,
+    holds_users=True,
     create_schema=RegistrationSchema,
     repository=UserRows,
     # Each user takes a password hash.

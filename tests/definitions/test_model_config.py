@@ -4,6 +4,7 @@ import pytest
 
 from app.config import ConfigurationError
 from tests.conftest import PASSWORD
+from tests.support.answers import refusal
 
 from .conftest import running_a_command
 from .library import rule
@@ -149,7 +150,10 @@ def test_options_of_users_that_no_setting_can_have_stop_the_start_or_are_warning
     def account(**options):
         return {"account": {"name": "Account", "base": "User", "options": options}}
 
-    for name in ("emailVerificationRequired", "realmRequired", "realmDelimiter"):
+    for name in (
+        *("emailVerificationRequired", "realmRequired", "realmDelimiter"),
+        "allowEternalTokens",
+    ):
         with running_a_command(), pytest.raises(ConfigurationError) as raised:
             make_app(MODELS_FOLDER=write_models(account(**{name: 7})))
         assert f"account.json: {name}: cannot be used: Not a valid" in str(raised.value)
@@ -159,6 +163,26 @@ def test_options_of_users_that_no_setting_can_have_stop_the_start_or_are_warning
     assert warning.startswith(
         "model account.json: ttl: cannot be used: Must be greater than or equal"
     )
+
+
+def test_eternal_tokens_of_an_application_live_as_long_as_any_may_with_a_warning(serve, caplog):
+    def account(allowed):
+        options = {"allowEternalTokens": allowed, "maxTTL": 600, "ttl": 60}
+        return {"account": {"name": "Account", "base": "User", "options": options}}
+
+    api = serve(account(True))
+    [warning] = caplog.messages
+    api("POST", "/accounts", PERSON)
+    logins = [api("POST", "/accounts/login", {**PERSON, "ttl": ttl}) for ttl in (-1, "-1", 60)]
+    caplog.clear()
+    refused = serve(account(False))("POST", "/accounts/login", {**PERSON, "ttl": -1})
+
+    assert warning == (
+        "model account.json: allowEternalTokens: no token lives longer than TOKEN_MAX_TTL says"
+    )
+    assert [each.json["ttl"] for each in logins] == [600, 600, 60]
+    assert refusal(refused) == (400, "INVALID_TTL")
+    assert not caplog.messages
 
 
 PROBLEMS = [

@@ -55,6 +55,36 @@ def test_a_default_filter_hides_rows_everywhere_and_orders_the_others(serve):
     assert api("DELETE", "/notes/2", token=token).status_code == 404
 
 
+def test_orders_have_several_properties_in_a_text_in_requests_includes_and_the_default(serve):
+    step = {
+        "name": "Step",
+        "properties": {"place": "number", "name": "string"},
+        "relations": {"before": {"type": "hasMany", "model": "Step", "foreignKey": "afterId"}},
+        "scope": {"order": "place DESC, name ASC"},
+        "acls": OPEN,
+    }
+    api = serve({"step": step})
+    token = api.logged_in()
+    for place, name in ((1, "b"), (2, "b"), (2, "a")):
+        api("POST", "/steps", {"place": place, "name": name}, token=token)
+    api("POST", "/steps/update?where={}", {"afterId": 1}, token=token)
+
+    def ids(filter_=None, path="/steps"):
+        query = {"filter": json.dumps(filter_)} if filter_ else {}
+        return [each["id"] for each in api("GET", path, token=token, query_string=query).json]
+
+    assert ids() == [3, 2, 1]
+    for order in ("name, place DESC", ["name,place DESC"], ["name ASC", ",place DESC,"]):
+        assert ids({"order": order}) == [3, 2, 1]
+    assert ids({"order": "name DESC, place"}) == [1, 2, 3]
+    assert ids({"order": "name DESC, place"}, "/steps/1/before") == [1, 2, 3]
+    scope = {"relation": "before", "scope": {"order": "name DESC, place"}}
+    included = api(
+        "GET", "/steps/1", token=token, query_string={"filter": json.dumps({"include": scope})}
+    )
+    assert [each["id"] for each in included.json["before"]] == [1, 2, 3]
+
+
 def test_hidden_properties_never_leave_and_protected_ones_not_with_other_rows(serve):
     person = {
         "name": "Person",

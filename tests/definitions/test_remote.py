@@ -264,6 +264,26 @@ def test_an_owner_gets_own_rows_only_even_if_the_service_heeds_no_filter(tickets
     assert tickets("PATCH", "/1", {"ownerId": 2}, "root").json["ownerId"] == 2
 
 
+def test_a_row_whose_id_is_that_of_its_user_has_an_owner(serve, remote):
+    remote.rows.clear()
+    remote.rows.update({id: {"id": id, "userId": id, "title": "a"} for id in (1, 2)})
+    ticket = {
+        **TICKET,
+        "properties": {"userId": {"type": "number", "id": True}, "title": "string"},
+        "relations": {"user": {"type": "belongsTo", "model": "User"}},
+    }
+    sources = {"desk": {"connector": "rest", "baseURL": remote.url}}
+    api = serve({"ticket": ticket}, CONFIG, DATA_SOURCES=sources)
+    ada, bob = api.logged_in(), api.logged_in("bob@example.com")
+
+    assert api("GET", "/tickets", token=ada).json == [{"userId": 1, "title": "a"}]
+    assert api("GET", "/tickets/1", token=ada).status_code == 200
+    assert api("PATCH", "/tickets/1", {"title": "b"}, token=ada).json["title"] == "b"
+    for verb, body in (("GET", None), ("PATCH", {"title": "c"}), ("DELETE", None)):
+        assert refusal(api(verb, "/tickets/1", body, token=bob)) == (404, "MODEL_NOT_FOUND")
+    assert remote.rows[1]["title"] == "b"
+
+
 def test_what_is_denied_to_owners_holds_for_their_rows_only(serve, remote):
     acls = [
         {**ALLOW, "principalId": "$authenticated"},
@@ -316,11 +336,18 @@ def test_filters_are_checked_here_and_passed_on(tickets, remote):
         "order": "title DESC",
         **dict(PAGE),
     }
+    header = {
+        "filter": json.dumps({"where": {"title": "a"}}),
+        "Authorization": tickets.tokens["ada"],
+    }
+    assert tickets.api("GET", "/tickets", headers=header).headers["Vary"] == "filter"
+    assert dict(remote.seen[-1]["entries"])["where[and][0][title]"] == "a"
     before = len(remote.seen)
     for wrong in [
         {"where": {"nothing": 1}},
         {"where": {"dueOn": "soon"}},
         {"where": {"title": {"$where": "1"}}},
+        {"where": {"or": [{"title": "a"}, {"id": {}}]}},
         {"include": "owner"},
         {"limit": "many"},
     ]:

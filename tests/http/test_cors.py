@@ -1,5 +1,7 @@
 """Cross-origin resource sharing: pages of other origins, and what browsers do for them."""
 
+import json
+
 import pytest
 from flask import Flask
 
@@ -11,7 +13,7 @@ LISTED, OTHER = "https://app.example.com", "https://evil.example"
 CREDENTIALS = {"email": "ada@example.com", "password": PASSWORD}
 PREFLIGHT = {
     "Access-Control-Request-Method": "PATCH",
-    "Access-Control-Request-Headers": "authorization, content-type, if-match",
+    "Access-Control-Request-Headers": "authorization, content-type, filter, if-match, where",
 }
 
 
@@ -50,7 +52,8 @@ def test_a_listed_origin_may_call_and_read_headers(shared_app):
     allowed = cors_headers(preflight)
     assert allowed["Access-Control-Allow-Origin"] == LISTED
     assert "PATCH" in allowed["Access-Control-Allow-Methods"]
-    assert allowed["Access-Control-Allow-Headers"] == "authorization, content-type, if-match"
+    requested = PREFLIGHT["Access-Control-Request-Headers"]
+    assert allowed["Access-Control-Allow-Headers"] == requested
     assert allowed["Access-Control-Max-Age"] == "600"
     assert refused.status_code == 401
     assert cors_headers(refused) == {
@@ -82,6 +85,18 @@ def test_other_origins_get_no_permission(shared_app, origin):
 
     assert "Access-Control-Allow-Origin" not in preflight.headers
     assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+def test_an_answer_by_a_header_varies_with_it_beside_the_origin(shared_app):
+    client = shared_app(
+        CORS_ORIGINS=["https://App.Example.com:443", "http://[::1]:8100"],
+        ACLS={"todos": [{"principalId": "$everyone", "permission": "ALLOW"}]},
+    ).test_client()
+
+    answer = client.get("/api/todos", headers={"Origin": LISTED, "filter": "{}"})
+
+    assert answer.status_code == 200
+    assert sorted(answer.headers.getlist("Vary")) == ["Origin", "filter"]
 
 
 def test_pages_outside_of_the_api_are_not_shared(shared_app):
@@ -131,9 +146,10 @@ def pages():
         yield listed, other
 
 
-CALL = """async ([url, method, value, token]) => {
+CALL = """async ([url, method, value, token, more]) => {
     const body = value && JSON.stringify(value);
-    const headers = {"Content-Type": "application/json", ...(token && {Authorization: token})};
+    const own = {"Content-Type": "application/json", ...(token && {Authorization: token})};
+    const headers = {...own, ...more};
     try {
         const credentials = token ? "omit" : "include";
         const answer = await fetch(url, {method, headers, credentials, body});
@@ -152,20 +168,27 @@ def test_an_application_in_a_browser_works_with_header_tokens(browser, pages, ma
     with serve_app(app) as api, browser.new_context() as context:
         page = context.new_page()
 
-        def call(method, path, body=None, token="none"):
-            return page.evaluate(CALL, [f"{api}/api{path}", method, body, token])
+        def call(method, path, body=None, token="none", headers=None):
+            return page.evaluate(CALL, [f"{api}/api{path}", method, body, token, headers])
 
         page.goto(listed)
         registered = call("POST", "/users", CREDENTIALS)
         token = call("POST", "/users/login", CREDENTIALS)["body"]["id"]
         created = call("POST", "/todos", {"title": "Water the plants"}, token)
         changed = call("PATCH", f"/todos/{created['body']['id']}", {"isComplete": True}, token)
+        call("POST", "/todos", {"title": "Café"}, token)
+        where = {"title": "Café"}
+        counted = call("GET", "/todos/count", None, token, {"where": json.dumps(where)})
+        by_filter = {"filter": json.dumps({"where": where}, ensure_ascii=False)}
+        found = call("GET", "/todos", None, token, by_filter)
         page.goto(other)
         blocked = call("GET", "/todos", None, token)
 
     assert [each["status"] for each in (registered, created, changed)] == [200, 200, 200]
     assert changed["body"]["isComplete"] is True
     assert changed["id"]
+    assert counted["body"] == {"count": 1}
+    assert [each["title"] for each in found["body"]] == ["Café"]
     assert blocked == {"blocked": "Failed to fetch"}
 
 

@@ -50,6 +50,7 @@ class Sample(Base):
     tags: Mapped[list | None] = mapped_column(Json(list))
     parts: Mapped[list | None] = mapped_column(Json(list))
     related_ids: Mapped[list | None] = mapped_column(Json(list, float))
+    flags: Mapped[list | None] = mapped_column(Json(list, bool))
     place: Mapped[Position | None] = mapped_column(GeoPoint)
 
 
@@ -74,6 +75,7 @@ class SampleSchema(Schema):
     tags = Array(str, **OPTIONAL)
     parts = Array(dict, **OPTIONAL)
     relatedIds = Array(float, attribute="related_ids", **OPTIONAL)  # noqa: N815
+    flags = Array(bool, **OPTIONAL)
     place = GeoPointField(**OPTIONAL)
 
 
@@ -110,6 +112,7 @@ ROWS = [
         "tags": ["a", "b", "é"],
         "parts": [{"n": 1}],
         "relatedIds": [3, 1.5],
+        "flags": [True, False],
         "place": BERLIN,
     },
     {
@@ -127,6 +130,7 @@ ROWS = [
         "tags": [],
         "parts": [],
         "relatedIds": [],
+        "flags": [False],
         "place": PARIS,
     },
     {
@@ -144,6 +148,7 @@ ROWS = [
         "tags": ["b"],
         "parts": [{"n": "1"}, {}],
         "relatedIds": [3, 2**53 - 1],
+        "flags": [],
         "place": FIJI,
     },
     {},

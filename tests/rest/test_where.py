@@ -41,13 +41,13 @@ PATTERNS |= TEXT.map("%{}%".format) | TEXT.map("%{}".format) | TEXT.map("{}%".fo
 def conditions_on(name):
     values = VALUES[name]
     nullable = st.none() | values
+    some = {"eq": nullable, "neq": nullable}, dict.fromkeys(("gt", "gte", "lt", "lte"), values)
     operators = [
         nullable,
-        st.fixed_dictionaries({}, optional={"eq": nullable, "neq": nullable}),
-        st.fixed_dictionaries({}, optional=dict.fromkeys(("gt", "gte", "lt", "lte"), values)),
+        *(st.fixed_dictionaries({}, optional=words).filter(bool) for words in some),
         st.fixed_dictionaries({"between": st.lists(values, min_size=2, max_size=2)}),
-        st.fixed_dictionaries({}, optional={"inq": st.lists(nullable, max_size=4)}),
-        st.fixed_dictionaries({}, optional={"nin": st.lists(nullable, max_size=4)}),
+        st.fixed_dictionaries({"inq": st.lists(nullable, max_size=4)}),
+        st.fixed_dictionaries({"nin": st.lists(nullable, max_size=4)}),
     ]
     if name in ("title", "desc"):
         words = ("like", "nlike", "ilike", "nilike")
@@ -194,12 +194,45 @@ def test_the_order_is_the_same_on_every_database(find, rows, order, data):
         ("filter[limit]=2&filter[offset]=3", [4, 5]),
         ("filter=%20&x=y", list(range(1, 40))),
         ("filter=null", list(range(1, 40))),
+        ("filter[where][id][inq][1]=3&filter[where][id][inq][0]=4", [3, 4]),
+        ("filter[where][id][inq][7]=3", [3]),
+        ("filter[where][id][nin][9]=1&filter[where][id][nin][4]=2&filter[limit]=1", [3]),
+        ("filter[where][id][between][4]=5&filter[where][id][between][2]=3", [3, 4, 5]),
+        ("filter[where][or][0][id]=3&filter[where][or][2][id]=9", [3, 9]),
+        ("filter[where][and][3][id][gt]=3&filter[where][and][1][id][lt]=6", [4, 5]),
+        ("filter[where][id][lt]=4&filter[order][2]=id&filter[order][1]=isComplete", [1, 3, 2]),
+        ('filter={"where":{"id":{"inq":{"0":3,"1":4}}}}', [3, 4]),
+        ("filter[where][id][inq][9999999999]=3&filter[where][id][inq][10]=4", [3, 4]),
     ],
 )
 def test_a_filter_in_brackets_selects_the_same_rows_as_in_json(api, token, rows, query, ids):
     response = api("GET", "/todos", token=token, query_string=query)
 
     assert [each["id"] for each in response.json] == ids
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("filter[fields][1]=title&filter[fields][0]=id", {"id", "title"}),
+        ("filter[fields][5]=title", {"title"}),
+        ("filter[fields][0]=id&filter[include][3]=owner", {"id", "owner"}),
+    ],
+)
+def test_lists_of_names_in_brackets_may_have_gaps(api, token, rows, query, names):
+    response = api("GET", "/todos", token=token, query_string=query)
+
+    assert response.json[0].keys() == names
+
+
+@pytest.mark.parametrize("index", ["01", "-1", "a", "1.0", "99999999999", "٣"])
+def test_what_is_no_index_makes_no_list(api, token, index):
+    query = {f"filter[where][id][inq][{index}]": 3}
+
+    response = api("GET", "/todos", token=token, query_string=query)
+
+    assert response.status_code == 400
+    assert response.json["message"] == "id.inq must be a list."
 
 
 def test_count_and_find_agree(api, token, rows):

@@ -122,7 +122,7 @@ REFUSED = {
     ),
     "a long line without an end": ("G" * (MAX_LINE + 3), (414, "REQUEST_URI_TOO_LONG")),
     "a large header": (
-        f"GET / HTTP/1.1\r\na: {'x' * 8190}\r\n\r\n",
+        f"GET / HTTP/1.1\r\na: {'x' * MAX_LINE}\r\n\r\n",
         (431, "REQUEST_HEADER_FIELDS_TOO_LARGE"),
     ),
     "many headers": (
@@ -320,6 +320,17 @@ def test_a_filter_of_16_kib_is_served(server):
 
     assert answer.startswith("HTTP/1.1 401 ")
     assert refused(longer) == (414, "REQUEST_URI_TOO_LONG")
+
+
+def test_a_filter_in_a_header_of_16_kib_is_served(server):
+    request = "GET /api/todos HTTP/1.1\r\nConnection: close\r\n{}\r\n\r\n"
+    field = "filter: ".ljust(MAX_LINE - len("\r\n"), "x")
+
+    answer = send(server, request.format(field))
+    longer = send(server, request.format(f"{field}x"))
+
+    assert answer.startswith("HTTP/1.1 401 ")
+    assert refused(longer) == (431, "REQUEST_HEADER_FIELDS_TOO_LARGE")
 
 
 def test_no_header_sets_the_prefix_or_the_scheme(server):

@@ -234,6 +234,19 @@ def test_an_invalid_ttl_is_400(api, ttl):
     assert refusal(response) == (400, "INVALID_TTL")
 
 
+@pytest.mark.parametrize("ttl", [-1, "-1", -1.0])
+def test_a_login_may_ask_for_the_longest_ttl_by_minus_one_if_the_setting_allows(shared_app, ttl):
+    client = shared_app(ETERNAL_TOKENS=True).test_client()
+    credentials = {"email": "ada@example.com", "password": PASSWORD}
+    client.post("/api/users", json=credentials)
+
+    granted = client.post("/api/users/login", json={**credentials, "ttl": ttl})
+    refused = client.post("/api/users/login", json={**credentials, "ttl": -2})
+
+    assert granted.json["ttl"] == 31556926
+    assert refusal(refused) == (400, "INVALID_TTL")
+
+
 @pytest.mark.parametrize("ttl", ["NaN", "Infinity", "-Infinity", "-1e400", "9" * 5000, "01", "0x1"])
 def test_ttl_that_is_not_json_or_not_finite_is_400(api, ttl):
     api.register()

@@ -7,6 +7,7 @@ from typing import Any
 from werkzeug.datastructures import MultiDict
 
 from app.errors import InvalidFilter
+from app.rest.filters.parser import order_terms
 from app.rest.requests.parameters import parse_parameter
 
 from .kinds import Row
@@ -39,11 +40,11 @@ def is_whole_page(query: Query, rows: int, is_first: bool) -> bool:
 
 def order_of(query: Query, relation: str) -> Order | None:
     """Return the order of the rows of a call, or of an included relation; None if it is invalid."""
-    given = (_scope(query, relation) if relation else _filter(query)).get("order") or []
-    terms = [given] if isinstance(given, str) else given
-    if not isinstance(terms, list) or not all(isinstance(term, str) for term in terms):
+    given = (_scope(query, relation) if relation else _filter(query)).get("order")
+    try:
+        words = [str(term).split() for term in order_terms(given)]
+    except InvalidFilter:
         return None
-    words = [term.split() for term in terms]
     if not all(len(each) in (1, 2) for each in words):
         return None
     return [(each[0], each[-1].upper() == "DESC" and len(each) == 2) for each in words]

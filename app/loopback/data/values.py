@@ -20,7 +20,7 @@ from app.ids import IdForm
 from app.properties.properties import Property
 from app.rest.fields.json import parse_position
 from app.rest.fields.times import parse_time
-from app.times import iso_time
+from app.times import in_milliseconds, iso_time
 
 Convert = Callable[[object], object]
 
@@ -150,9 +150,9 @@ def to_time(zone: tzinfo, value: object) -> datetime | None:
         return None
     try:
         found = _read_time(value)
-        # As precise as JSON, and as what we store otherwise.
         found = (found.replace(tzinfo=zone) if found.tzinfo is None else found).astimezone(UTC)
-        return found.replace(microsecond=found.microsecond // 1000 * 1000)
+        # As precise as JSON, and as what we store otherwise.
+        return in_milliseconds(found)
     except (ValueError, OverflowError, TypeError):
         raise InvalidValue("is not a time") from None
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from math import isfinite
 from typing import Unpack
 
@@ -72,14 +73,23 @@ class AnyValue(fields.Field[object]):
 
 
 class Array(fields.Field[list[object]]):
-    """A JSON array whose items are all of one type: `str`, `dict`, `float`, or `object` for any."""
+    """A JSON array whose items are of one type: `str`, `float`, `bool`, `dict`, or `object`: any.
+
+    `datetime` stands for texts that are times, which are not checked.
+    """
 
     default_error_messages = {
         **Object.default_error_messages,
         "invalid": "must be an array of {items}",
     }
-    ITEMS: dict[type, str] = {str: "texts", dict: "objects", float: "numbers"}
-    JSON_TYPES: dict[type, str] = {str: "string", dict: "object", float: "number"}
+    # What errors and JSON Schema call the items.
+    ITEMS: dict[type, tuple[str, str]] = {
+        str: ("texts", "string"),
+        datetime: ("texts", "string"),
+        dict: ("objects", "object"),
+        float: ("numbers", "number"),
+        bool: ("booleans", "boolean"),
+    }
 
     def __init__(self, items: type, **options: Unpack[FieldOptions]) -> None:
         super().__init__(**options)
@@ -87,16 +97,21 @@ class Array(fields.Field[list[object]]):
 
     def _deserialize(self, value: object, *args: object, **kwargs: object) -> list[object]:
         if not isinstance(value, list) or not all(map(self._is_item, value)):
-            raise self.make_error("invalid", items=self.ITEMS.get(self.items, "values"))
+            raise self.make_error("invalid", items=self._called()[0])
         check_json(self, value)
         return value
 
     def _is_item(self, value: object) -> bool:
-        return is_number(value) if self.items is float else isinstance(value, self.items)
+        if self.items is float:
+            return is_number(value)
+        return isinstance(value, str if self.items is datetime else self.items)
+
+    def _called(self) -> tuple[str, str]:
+        return self.ITEMS.get(self.items, ("values", ""))
 
     def json_schema(self, settings: Mapping[str, object]) -> JsonSchema:
         """Return the JSON Schema keywords of an array."""
-        kind = self.JSON_TYPES.get(self.items)
+        kind = self._called()[1]
         return {"type": "array", "items": {"type": kind} if kind else {}, "examples": [[]]}
 
 

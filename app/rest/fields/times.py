@@ -4,6 +4,8 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
+from app.times import in_milliseconds
+
 # JavaScript's `Date.toString()`: Fri Nov 20 2026 10:00:00 GMT+0100 (Central European Time).
 JAVASCRIPT = re.compile(
     r"[A-Z][a-z]{2} ([A-Z][a-z]{2} [0-9]{2} [0-9]{4} [0-9:]{8}) GMT([+-][0-9]{4})( \(.*\))?",
@@ -19,7 +21,7 @@ MAX_LENGTH = 100
 
 
 def parse_time(value: object) -> datetime:
-    """Read a point in time; raise ValueError.
+    """Read a point in time, and leave out what is finer than milliseconds; raise ValueError.
 
     The forms are ISO 8601 (without an offset: UTC), milliseconds since 1970, RFC 2822, and that of
     JavaScript's `Date.toString()`.
@@ -30,7 +32,7 @@ def parse_time(value: object) -> datetime:
         raise ValueError("out of range") from None
     if not FIRST <= time <= LAST:
         raise ValueError("out of range")
-    return time
+    return in_milliseconds(time)
 
 
 def parse_date(value: object) -> date:
@@ -44,7 +46,7 @@ def _read(value: object) -> datetime:
     if isinstance(value, str) and MILLISECONDS.fullmatch(value):
         value = int(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return EPOCH + timedelta(milliseconds=value)
+        return EPOCH + timedelta(milliseconds=int(value))
     if not isinstance(value, str) or len(value) > MAX_LENGTH:
         raise ValueError("not a time")
     time = _from_text(value)

@@ -58,7 +58,7 @@ def check_cost(filters: Iterable[Filter]) -> None:
 
 def _count(value: object, counted: Counter[str]) -> None:
     """Count the names in objects, an empty object as one, and the items of lists."""
-    if isinstance(value, list) or (isinstance(value, dict) and "0" in value):
+    if isinstance(value, list):
         counted["items"] += len(value)
     elif isinstance(value, dict):
         counted["names"] += max(len(value), 1)

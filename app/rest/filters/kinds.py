@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import Enum, auto
 from math import isfinite
 from typing import Any
@@ -118,6 +119,8 @@ UUID = Kind("a UUID", parse_uuid, {"type": "string", "format": "uuid"})
 ARRAYS = {
     str: Kind("a text", _read_text, {"type": "string"}, Shape.ARRAY),
     float: Kind("a number", _read_number, {"type": "number"}, Shape.ARRAY),
+    bool: Kind("true or false", _read_boolean, {"type": "boolean"}, Shape.ARRAY),
+    datetime: Kind("a text", _read_text, {"type": "string"}, Shape.ARRAY),
     object: Kind("a text", _read_item, {"type": "string"}, Shape.ARRAY),
 }
 OBJECT = Kind(shape=Shape.OBJECT)

@@ -53,9 +53,7 @@ def kind_at_path(value: object) -> Kind:
 
 
 def as_list(value: object, path: str) -> list[object]:
-    """Return a list, also if the bracket form made it `{"0": ..., "1": ...}`."""
-    if value and isinstance(value, dict) and list(value) == [*map(str, range(len(value)))]:
-        value = list(value.values())
+    """Return a list; raise InvalidFilter for anything else."""
     if not isinstance(value, list):
         raise InvalidFilter(f"{path} must be a list.")
     return value

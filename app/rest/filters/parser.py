@@ -1,7 +1,7 @@
 """The parser of filters: LoopBack 3's form in JSON becomes a tree, which is checked."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -19,13 +19,20 @@ MAX_SKIP = 2**31 - 1
 #: Names after the first one in a path such as `address.city`.
 MAX_STEPS = 5
 STEP = re.compile(r"[A-Za-z_$][\w$-]{0,63}", re.ASCII)
-DIGITS = re.compile(r"[0-9]{1,10}", re.ASCII)
-KEYS = {"where", "fields", "include", "order", "limit", "skip", "offset"}
+DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
+NUMBERS = ("limit", "skip", "offset")
+KEYS = {"where", "fields", "include", "order", *NUMBERS}
 # The kinds of the properties that a filter may name.
 Properties = Mapping[str, Kind]
+# Returns True for the name of a property that is ignored in `fields` and `order`.
+Ignores = Callable[[str], bool]
 
 
-def parse_filter(raw: Mapping[str, object] | None, properties: Properties) -> Filter:
+def parse_filter(
+    raw: Mapping[str, object] | None,
+    properties: Properties,
+    ignores: Ignores = lambda name: False,
+) -> Filter:
     """Parse a filter for a model with these properties; raise InvalidFilter.
 
     >>> parse_filter({"where": {"title": "Buy milk"}, "limit": 10}, {"title": TEXT}).limit
@@ -37,13 +44,14 @@ def parse_filter(raw: Mapping[str, object] | None, properties: Properties) -> Fi
         raise InvalidFilter(
             f"A filter has no '{quote(min(unknown))}'; it has {', '.join(sorted(KEYS))}."
         )
-    where = parse_where(raw["where"], properties) if raw.get("where") else ()
+    given = raw.get("where")
+    where = () if given is None else parse_where(given, properties)
     filter_ = Filter(
         where=where,
-        order=_order(raw.get("order"), properties) or _nearest_first(where),
+        order=_order(raw.get("order"), properties, ignores) or _nearest_first(where),
         limit=_integer("limit", raw.get("limit")) or MAX_LIMIT,
         skip=_integer("skip", raw.get("skip", raw.get("offset"))),
-        fields=_fields(raw.get("fields"), properties),
+        fields=_fields(raw.get("fields"), properties, ignores),
         include=dict(_included(raw.get("include") or [])),
         raw=raw,
     )
@@ -67,6 +75,9 @@ def _conditions(name: str, value: object, properties: Properties) -> list[Condit
     read_as: Mapping[str, str] = {}
     if "options" in operands:
         operands, read_as = _without_options(name, operands), IGNORING_CASE
+    if not operands:
+        # Every row would fulfil it.
+        raise InvalidFilter(f"{name} must be a value, or an object with an operator.")
     return [
         _comparison(name, place, word, read_as.get(word, word), operand, properties)
         for word, operand in operands.items()
@@ -140,18 +151,25 @@ def _steps(path: str) -> tuple[str, ...]:
     return tuple(steps)
 
 
-def _order(given: object, properties: Properties) -> tuple[Order, ...]:
-    if not given:
-        return ()
-    terms = [given] if isinstance(given, str) else as_list(given, "order")
+def _order(given: object, properties: Properties, ignores: Ignores) -> tuple[Order, ...]:
+    terms = order_terms(given)
     if len(terms) > MAX_ORDER:
         raise InvalidFilter(f"order must not have more than {MAX_ORDER} properties.")
     # If a property is named twice, the first one counts.
     ordered: dict[Place, Order] = {}
     for term in terms:
-        parsed = _order_term(term, properties)
-        ordered.setdefault(parsed.place, parsed)
+        if parsed := _order_term(term, properties, ignores):
+            ordered.setdefault(parsed.place, parsed)
     return tuple(ordered.values())
+
+
+def order_terms(given: object) -> list[object]:
+    """Return the terms of an order: a text may have several, with commas; raise InvalidFilter."""
+    terms: list[object] = []
+    for item in [given] if isinstance(given, str) else as_list(given or [], "order"):
+        split = map(str.strip, item.split(",")) if isinstance(item, str) else [item]
+        terms += [term for term in split if term != ""]
+    return terms
 
 
 def _nearest_first(where: Where) -> tuple[Order, ...]:
@@ -163,19 +181,21 @@ def _nearest_first(where: Where) -> tuple[Order, ...]:
     )
 
 
-def _order_term(term: object, properties: Properties) -> Order:
+def _order_term(term: object, properties: Properties, ignores: Ignores) -> Order | None:
     words = term.split(maxsplit=2) if isinstance(term, str) else []
     if len(words) not in (1, 2):
         raise InvalidFilter(
             f"The order '{quote(term)}' must be a property, with ASC or DESC after it."
         )
+    direction = words[1].upper() if len(words) == 2 else "ASC"
+    if direction not in ("ASC", "DESC"):
+        raise InvalidFilter(f'The order "{quote(term)}" has invalid direction')
+    if ignores(words[0]):
+        return None
     place = _place(words[0], properties)
     if not place.steps and properties[place.property].shape is not Shape.SCALAR:
         name = quote(words[0])
         raise InvalidFilter(f"order: {name} has no order; name a path in it, or use near.")
-    direction = words[1].upper() if len(words) == 2 else "ASC"
-    if direction not in ("ASC", "DESC"):
-        raise InvalidFilter(f'The order "{quote(term)}" has invalid direction')
     return Order(place, direction == "DESC")
 
 
@@ -183,25 +203,35 @@ def _integer(name: str, given: object) -> int:
     """Return a limit or skip, 0 if it is absent; a limit above MAX_LIMIT is reduced to it."""
     if given is None:
         return 0
-    number = int(given) if isinstance(given, str) and DIGITS.fullmatch(given) else given
-    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MAX_SKIP:
+    number, is_limit = _whole_number(given), name == "limit"
+    if number is None or number < 0 or (number > MAX_SKIP and not is_limit):
         raise InvalidFilter(f'The {name} parameter "{quote(given)}" is not valid')
-    return min(number, MAX_LIMIT) if name == "limit" else number
+    return min(number, MAX_LIMIT) if is_limit else number
 
 
-def _fields(given: Any, properties: Properties) -> frozenset[str] | None:
+def _whole_number(given: object) -> int | None:
+    """Return a whole number of JSON, which may be written as 2.0, or one of the query string."""
+    if isinstance(given, str):
+        return int(given) if DIGITS.fullmatch(given) else None
+    if isinstance(given, float):
+        return int(given) if given.is_integer() else None
+    return given if isinstance(given, int) and not isinstance(given, bool) else None
+
+
+def _fields(given: Any, properties: Properties, ignores: Ignores) -> frozenset[str] | None:
     """Return the properties that a list names, or that an object maps to true or not to false."""
     if not given:
         return None
-    if not isinstance(given, dict) or "0" in given:
+    if not isinstance(given, dict):
         names = [given] if isinstance(given, str) else as_list(given, "fields")
         given = {_text("fields", name): True for name in names}
     flags = {}
     for name, keep in given.items():
-        _check_property(name, properties)
+        if not ignores(name):
+            _check_property(name, properties)
         flags[name] = read_flag(f"fields.{quote(name)}", BOOLEAN, keep)
     kept = {name for name, keep in flags.items() if keep}
-    return frozenset(kept or properties.keys() - flags.keys())
+    return frozenset(properties.keys() & kept if kept else properties.keys() - flags.keys())
 
 
 def _included(given: Any) -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -217,7 +247,7 @@ def _included(given: Any) -> Iterator[tuple[str, Mapping[str, object]]]:
             if not isinstance(scope, dict):
                 raise InvalidFilter("include.scope must be an object.")
             yield _text("include", name), scope
-        case dict() if "0" not in given:
+        case dict():
             for name, nested in given.items():
                 yield name, {"include": nested}
         case _:

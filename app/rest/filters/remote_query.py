@@ -1,6 +1,6 @@
-"""Parsed conditions in the form of LoopBack 3, as a remote service is asked for rows."""
+"""Parsed filters in the form of LoopBack 3, as a remote service is asked for rows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from uuid import UUID
@@ -10,7 +10,7 @@ from app.times import iso_time
 from .operators import IGNORING_CASE
 from .patterns import REGEXP
 from .regexps import DELIMITED
-from .tree import Comparison, Group, Near, Pattern, Where
+from .tree import Comparison, Group, Near, Order, Pattern, Where
 
 # The operators that do not say by themselves that they ignore the case, as `ilike` does.
 WITH_OPTIONS = {word for word, meant in IGNORING_CASE.items() if word != meant}
@@ -29,6 +29,15 @@ def remote_where(where: Where) -> dict[str, object]:
         # The operand alone, if all that is asked for is that a property equals it.
         asked[name] = words["eq"] if words.keys() == {"eq"} else words
     return asked
+
+
+def remote_order(order: Iterable[Order]) -> str | list[str]:
+    """Return what to order by, as a text if it is one thing.
+
+    Without the distance from a position, which `where` has.
+    """
+    terms = [f"{term.place}{' DESC' * term.descending}" for term in order if not term.near]
+    return terms[0] if len(terms) == 1 else terms
 
 
 def _operands(comparison: Comparison) -> Mapping[str, object]:

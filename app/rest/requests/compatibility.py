@@ -2,19 +2,25 @@
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
 import marshmallow
 
-from app.rest.fields.base import Enumeration, Field, Integer, Number, Text
+from app.rest.fields.base import Boolean, Enumeration, Field, Integer, Number, Text
 from app.rest.fields.ids import Id
+from app.rest.fields.json import Array
+from app.rest.fields.times import parse_time
 from app.settings import is_compatible
+from app.times import iso_time
 
 # Loads a body by a schema: `load(schema, body, many=..., partial=...)`.
 Load = Callable[..., Any]
 
 # A number, by at most 40 characters.
 NUMBER = re.compile(r"(?=.{1,40}\Z)-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?", re.ASCII)
+# What stands for a boolean.
+BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 # The exponent of a float in Python, as far as JavaScript writes it otherwise.
 EXPONENT = re.compile(r"(e[+-])0")
 
@@ -27,7 +33,8 @@ def loader(settings: Mapping[str, Any]) -> Load:
 def load_loosely(schema: marshmallow.Schema, body: Any, **options: Any) -> Any:
     """Load a body without the properties that the schema does not have or clients cannot write.
 
-    Numbers and booleans become text, and text becomes numbers, where the schema wants it.
+    Numbers and booleans become text, and text becomes numbers and booleans, where the schema wants
+    it, also as the items of arrays.
     """
     is_list = isinstance(body, list)
     converted = [_convert(schema, item) for item in body] if is_list else _convert(schema, body)
@@ -47,32 +54,63 @@ def _convert(schema: marshmallow.Schema, body: Any) -> Any:
 
 def _convert_value(field: Field, value: Any) -> Any:
     """Return a value as the type that a field wants, if there is a way; passwords as they are."""
-    wanted = _wanted(field)
-    if wanted is str and isinstance(value, bool | int | float):
-        return _to_text(value)
-    if wanted is float and isinstance(value, str) and NUMBER.fullmatch(value.strip()):
-        return _to_number(value)
-    return value
+    if isinstance(field, Array) and isinstance(value, list):
+        return [_as(field.items, item) for item in value]
+    return _as(_wanted(field), value)
 
 
 def _wanted(field: Field) -> type[Any] | None:
-    """Return whether a field wants text (`str`), a number (`float`) or something else."""
+    """Return whether a field wants text, a number (`float`), a boolean or something else."""
     if isinstance(field, Id):
         return str if field.column_type.form.python_type is str else float
     if isinstance(field, Text | Enumeration):
         return str
+    if isinstance(field, Boolean):
+        return bool
     return float if isinstance(field, Integer | Number) else None
 
 
-def _to_text(value: bool | float) -> str:
-    """Return the text that JavaScript makes of a value."""
+def _as(wanted: type[Any] | None, value: Any) -> Any:
+    """Return a value as this type, if there is a way."""
+    if wanted is str:
+        return to_text(value)
+    if wanted is bool:
+        return to_boolean(value)
+    if wanted is datetime:
+        return to_time(value)
+    return to_number(value) if wanted is float else value
+
+
+def to_text(value: Any) -> Any:
+    """Return the text that JavaScript makes of a number or a boolean, and any other value."""
+    return _text_of(value) if isinstance(value, bool | int | float) else value
+
+
+def to_number(value: Any) -> Any:
+    """Return the number that a text stands for, or any other value."""
+    if not isinstance(value, str) or not NUMBER.fullmatch(value.strip()):
+        return value
+    number = float(value)
+    return int(number) if number.is_integer() else number
+
+
+def to_boolean(value: Any) -> Any:
+    """Return the boolean that a value stands for, such as 0 or "true", or any other value."""
+    text = to_text(value)
+    return BOOLEANS.get(text, value) if isinstance(text, str) else value
+
+
+def to_time(value: Any) -> Any:
+    """Return the text in JSON of the time that a value stands for, or any other value."""
+    try:
+        return iso_time(parse_time(value))
+    except ValueError:
+        return value
+
+
+def _text_of(value: bool | float) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
         return str(int(value))
     return EXPONENT.sub(r"\1", str(value))
-
-
-def _to_number(text: str) -> float:
-    number = float(text)
-    return int(number) if number.is_integer() else number

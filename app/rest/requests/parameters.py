@@ -1,10 +1,11 @@
-"""Parse query parameters that hold an object: `?filter=<JSON>` or `?filter[where][title]=...`."""
+"""Parse parameters that hold an object: `?filter=<JSON>`, `?filter[where][title]=...`, a header."""
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from flask import request
+from flask import Response, after_this_request, request
 from werkzeug.datastructures import MultiDict
 
 from app.errors import InvalidFilter, TooDeep, quote
@@ -14,20 +15,50 @@ from .bodies import check_text, parse_json
 #: Levels of a filter, as in LoopBack 3.
 MAX_DEPTH = 12
 BRACKETS = re.compile(r"\[([^\]]*)\]")
+# A name in brackets, or in JSON, that is a place in a list.
+INDEX = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
+# The parameters that may be headers, each with the key of its header in the environment of WSGI.
+HEADERS = {name: f"HTTP_{name.upper()}" for name in ("filter", "where")}
 
 # The query parameters of a request.
 Arguments = MultiDict[str, str]
+# The names and values in which a request has a parameter.
+Given = tuple[tuple[str, str], ...]
 
 
 def read_parameter(name: str) -> dict[str, Any] | None:
-    """Return what `parse_parameter` does for the request."""
-    return parse_parameter(name, request.args)
+    """Return the object that a parameter of the request holds, None if there is no such one.
+
+    It is in the query, else in the header of its name, in which clients of LoopBack 3 may send it.
+    """
+    return parse_parameter(name, MultiDict(given_parameter(name)))
+
+
+def is_given(name: str) -> bool:
+    """Return True if the request has a parameter, in the query or as a header."""
+    environ = request.environ
+    return HEADERS[name] in environ or bool(environ.get("QUERY_STRING") and _in_query(name))
+
+
+def given_parameter(name: str) -> Given:
+    """Return in what names and values the request has a parameter, as `read_parameter` takes it.
+
+    The answer varies with the header if that is read.
+    """
+    if given := _in_query(name):
+        return given
+    text = request.environ.get(HEADERS[name])
+    if text is None:
+        return ()
+    after_this_request(partial(_vary_on, name))
+    return ((name, _decoded(text)),)
 
 
 def parse_parameter(name: str, arguments: Arguments) -> dict[str, Any] | None:
     """Return the object that a query parameter holds, None if there is no such parameter.
 
-    Values in the bracket form stay strings; a repeated name, or one that ends in `[]`, is a list.
+    Values in the bracket form stay strings. A list is a repeated name, one that ends in `[]`, and
+    what has numbers for names, such as `[0]` and `[2]`: it has the values in their order.
     """
     try:
         read = _read_json if name in arguments else _read_brackets
@@ -36,10 +67,31 @@ def parse_parameter(name: str, arguments: Arguments) -> dict[str, Any] | None:
         raise InvalidFilter(f"{name} cannot be read: {error}.") from None
     if value is None:
         return None
+    value = _with_lists(name, value)
     if not isinstance(value, dict):
         raise InvalidFilter(f"{name} must be an object.")
-    _check_depth(name, value)
     return value
+
+
+def _in_query(name: str) -> Given:
+    pairs = request.args.items(multi=True)
+    return tuple(pair for pair in pairs if pair[0].partition("[")[0] == name)
+
+
+def _decoded(text: str) -> str:
+    """Return the text of a header, which WSGI decodes as Latin-1, as browsers encode it.
+
+    Other clients send UTF-8.
+    """
+    try:
+        return text.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return text
+
+
+def _vary_on(header: str, response: Response) -> Response:
+    response.vary.add(header)
+    return response
 
 
 def _read_json(name: str, arguments: Arguments) -> Any:
@@ -87,9 +139,15 @@ def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
     tree[path[-1]] = value
 
 
-def _check_depth(name: str, value: Any, depth: int = 0) -> None:
+def _with_lists(name: str, value: Any, depth: int = 0) -> Any:
+    """Return a value in which objects with numbers for names are lists; raise TooDeep."""
     if depth > MAX_DEPTH:
         raise TooDeep(f"{name} nests deeper than {MAX_DEPTH} levels.")
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for item in inner:
-        _check_depth(name, item, depth + 1)
+    if isinstance(value, list):
+        return [_with_lists(name, item, depth + 1) for item in value]
+    if not isinstance(value, dict):
+        return value
+    object_ = {key: _with_lists(name, inner, depth + 1) for key, inner in value.items()}
+    if object_ and all(map(INDEX.fullmatch, object_)):
+        return [object_[key] for key in sorted(object_, key=int)]
+    return object_

@@ -21,7 +21,7 @@ from app.rest.endpoint import Endpoint, declare, declared_by, endpoints_of, regi
 from app.rest.filters.columns import check_types, has_short_ids
 from app.rest.relations import Relation
 from app.rest.requests.bodies import read_body, read_items
-from app.rest.requests.parameters import read_parameter
+from app.rest.requests.parameters import is_given, parse_parameter, read_parameter
 from app.rest.resource import Resource
 from app.rest.rows.dependents import DELETION_ERRORS
 from app.rest.rows.mapper_events import check_events
@@ -106,8 +106,8 @@ class RowViews:
     )
     def delete_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Delete a row."""
-        row_id = self.collection.authorize_id(grant, id)
         try:
+            row_id = self.collection.authorize_id(grant, id)
             check = read_check(self.collection)
             self.collection.delete_one(row_id, self.rows.scope(grant), check)
         except ModelNotFound:
@@ -240,7 +240,13 @@ class CollectionViews(RowViews):
         """Tell whether there is such a row; to a HEAD, by the status."""
         if request.method == "HEAD":
             return self.respond_to_head(grant, id)
-        row_id = self.collection.authorize_id(grant, id)
+        try:
+            row_id = self.collection.authorize_id(grant, id)
+        except ModelNotFound:
+            # As LoopBack 3 answers to what is no id.
+            if not is_compatible(current_app.config):
+                raise
+            return jsonify({"exists": False})
         count = self.rows.count([self.rows.key == row_id, *self.rows.scope(grant)])
         return jsonify({"exists": count == 1})
 
@@ -253,8 +259,7 @@ class CollectionViews(RowViews):
 
     def show(self, row: Row) -> ResponseReturnValue:
         """Answer with one row, as the query selects."""
-        is_filtered = request.query_string or self.collection.resource.default_filter
-        if not is_filtered:
+        if not (is_given("filter") or self.collection.resource.default_filter):
             return respond_row(self.collection, row)
         query = read_list(self.collection)
         return respond_selected(self.collection, row, query.filter_, query.includes)
@@ -284,7 +289,8 @@ class CollectionViews(RowViews):
         return row_id is not None and bool(self.rows.existing([row_id], []))
 
     def _required_where(self) -> Conditions:
-        where = read_parameter("where")
+        # Of the query alone: the header of the name is for reads.
+        where = parse_parameter("where", request.args)
         if where is None:
             raise InvalidFilter("where is missing: it must say which rows are meant.")
         return self.rows.conditions(self.collection.parse({"where": where}))

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import lru_cache, partial
 
-from flask import request
 from sqlalchemy import ColumnElement, bindparam
 from werkzeug.datastructures import MultiDict
 
@@ -11,7 +10,7 @@ from app.access.policy import Grant
 from app.ids import Id
 from app.rest.collection import Collection
 from app.rest.filters.tree import Filter
-from app.rest.requests.parameters import parse_parameter
+from app.rest.requests.parameters import Given, given_parameter, parse_parameter
 from app.rest.rows.pages import Page, read_page
 from app.rest.rows.repository import Conditions
 from app.rest.rows.results import KeptStatement, Statement
@@ -68,17 +67,13 @@ def find_list(
 
 def read_list(collection: Collection, belonging: Belonging | None = None) -> ListQuery:
     """Return the list that the parameter `filter` of the request is for; raise InvalidFilter."""
-    given = tuple(
-        pair for pair in request.args.items(multi=True) if pair[0].partition("[")[0] == "filter"
-    )
+    given = given_parameter("filter")
     if sum(len(name) + len(value) for name, value in given) > MAX_LENGTH:
         return _make_list(collection, given, belonging)
     return _known_list(collection, given, belonging)
 
 
-def _make_list(
-    collection: Collection, given: tuple[tuple[str, str], ...], belonging: Belonging | None
-) -> ListQuery:
+def _make_list(collection: Collection, given: Given, belonging: Belonging | None) -> ListQuery:
     filter_ = collection.parse(parse_parameter("filter", MultiDict(given)))
     return ListQuery(collection, filter_, belonging)
 

@@ -23,6 +23,9 @@ TOUCH_TIMEOUT = 0.1
 # A number as text, which forms send: as in JSON (RFC 8259 section 6), with optional spaces.
 NUMERIC = re.compile(r"\s*-?\d+(\.\d+)?([eE][+-]?\d+)?\s*", re.ASCII)
 
+# The lifetime in LoopBack 3 of a token that never expires.
+FOR_EVER = -1
+
 TOKENS = inspect(AccessToken).columns
 
 
@@ -33,6 +36,8 @@ def parse_ttl(asked: object) -> float:
         asked = float(asked)
     if isinstance(asked, bool):
         raise InvalidTtl()
+    if asked == FOR_EVER and current_app.config["ETERNAL_TOKENS"]:
+        return longest
     if asked in ABSENT:
         asked = current_app.config["TOKEN_TTL"]
     if not isinstance(asked, int | float) or asked <= 0:

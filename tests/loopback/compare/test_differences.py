@@ -145,6 +145,7 @@ ROLES = Context(role_relations=frozenset({"roles"}))
         ({"order": "n DESC"}, [HOE, AXE, SAW], [AXE, HOE, SAW], kinds.TIES),
         ({"limit": 9}, [AXE, SAW], [SAW, AXE], kinds.TIES),
         ({"order": ["n", "id"]}, [AXE, SAW], [SAW, AXE], kinds.NULLS),
+        ({"order": "n ASC, id"}, [AXE, SAW], [SAW, AXE], kinds.NULLS),
         ({"order": "code"}, [NORTH, SOUTH], [SOUTH, NORTH], kinds.COLLATION),
         (
             {"order": "email"},
