@@ -18,7 +18,7 @@ from app.rest.filters.columns import kind_of
 from app.rest.filters.kinds import Kind, identifier
 from app.rest.relations import BELONGS_TO
 
-from .bases import USER, USER_SETTINGS, MergedModel
+from .bases import OWNER_MAY_CHANGE, USER, USER_SETTINGS, MergedModel
 from .files import CONFIG, Source
 from .ids import FORCE_ID, IdProperty, take_id
 from .mixins import read_times
@@ -48,7 +48,7 @@ KEYS = (
     *("properties", "relations", "acls", "options", "hidden", "protected", "scope", "strict"),
     *("mixins", "methods", "owner", "ownerRelations", "defaultPermission", "resourceName"),
     *MAPPINGS,
-    *("replaceOnPUT", "strictDelete", FORCE_ID, REMOTING, DISABLED),
+    *("replaceOnPUT", "strictDelete", OWNER_MAY_CHANGE, FORCE_ID, REMOTING, DISABLED),
 )
 
 
@@ -102,6 +102,8 @@ class Definition:
     replaces_on_put: bool = True
     # Whether deleting a row that does not exist is an error for every client.
     finds_deleted: bool = False
+    # Whether an owner may name another owner.
+    owner_may_change: bool = False
     # The models in JSON that it extends.
     bases: frozenset[str] = frozenset()
     is_public: bool = True
@@ -242,6 +244,7 @@ def read_definition(merged: MergedModel) -> Definition:
         switches=merged.switches,
         replaces_on_put=settings.get("replaceOnPUT") is not False,
         finds_deleted=settings.get("strictDelete") is True,
+        owner_may_change=_owner_may_change(declared[OWNER_MAY_CHANGE]),
         bases=merged.bases,
         is_public=merged.is_public,
         data_source=merged.data_source,
@@ -359,6 +362,12 @@ def _owner_relations(declared: Declaration) -> list[str] | bool:
         return given
     declared.add("must be true, or a list of relations")
     return False
+
+
+def _owner_may_change(declared: Declaration) -> bool:
+    if not isinstance(declared.value, bool | None):
+        declared.add("must be true or false")
+    return declared.value is True
 
 
 def _allows_by_default(declared: Declaration) -> bool | None:

@@ -111,6 +111,9 @@ class Security:
             yield errors.InvalidToken()
             if not self._endpoint.scope and self._may_deny():
                 yield self._denial()
+        elif any(rules.dynamic for rules in (*self._rules, *self._creation)):
+            # Nobody who is logged in has to be, but rows are denied to those who are.
+            yield self._denial()
         if self._takes_strength():
             yield errors.StrongerLoginRequired(["totp"])
         if self._app.config["TOKEN_MIDDLEWARE"] and verb in UNSAFE:

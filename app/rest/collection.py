@@ -36,7 +36,7 @@ from .relations import BELONGS_TO, Relation
 from .requests.compatibility import loader
 from .resource import Resource, shown_columns
 from .rows.hooks import SavedValues
-from .rows.owners import check_owner, owner_to_fix
+from .rows.owners import check_owner, gives_away, owner_to_fix
 from .rows.references import (
     AnyReference,
     Reference,
@@ -45,7 +45,8 @@ from .rows.references import (
     check_common_references,
     check_references,
 )
-from .rows.repository import Conditions, NewRow, Row, Values
+from .rows.repository import Condition, Conditions, NewRow, Row, Values
+from .rows.scopes import WriteScope
 from .rows.undeclared import ATTRIBUTE, merge_others
 from .rows.writer import Check, Writer, writers
 
@@ -53,8 +54,9 @@ from .rows.writer import Check, Writer, writers
 #: by the ways in which it may match.
 MAX_VALUES = 4000
 
-# Changes the rows that fulfil conditions, if a check permits it; returns them as they now are.
-CheckedStore = Callable[[Conditions, Values, Check | None], Sequence[Row]]
+# Changes the rows that fulfil conditions, if a check permits it, and further conditions are
+# fulfilled then; returns them as they now are.
+CheckedStore = Callable[[Conditions, Values, Check | None, Sequence[Condition]], Sequence[Row]]
 
 
 class Collection:
@@ -173,7 +175,7 @@ class Collection:
         written = _written(self.schema) | _written(self.create_schema)
         relations = (*self.relations.values(), *self.resource.foreign_keys)
         references = [
-            _reference(relation, written)
+            self._reference(relation, written)
             for relation in relations
             if relation.kind == BELONGS_TO and written.keys() & relation.attributes
         ]
@@ -182,6 +184,16 @@ class Collection:
             # Without a relation it may be the id of anybody.
             references.append(Reference(*self.written_owner, find_readable=set))
         return references
+
+    def _reference(self, relation: Relation, written: Mapping[str, str]) -> AnyReference:
+        """Return the reference of a belongsTo relation; `written` are properties by attribute."""
+        key = relation.foreign_key
+        if not relation.has_types:
+            may_be_any = self.resource.owner_may_change and key == self._owner
+            find = _find_existing if may_be_any else _find_readable
+            return Reference(written[key], key, partial(find, relation.target))
+        names = {name: written.get(name, name) for name in relation.attributes}
+        return TypedReference(names, key, relation.discriminator, partial(_find_typed, relation))
 
     def parse(self, raw: Mapping[str, Any] | None) -> Filter:
         """Read a filter for these rows; raise InvalidFilter."""
@@ -285,14 +297,19 @@ class Collection:
         return self.or_404(row_id, row)
 
     def create(
-        self, body: Values | list[Any], user_id: ids.Id | None, fixed: Values | None = None
+        self,
+        body: Values | list[Any],
+        user_id: ids.Id | None,
+        fixed: Values | None = None,
+        required: Sequence[Condition] = (),
     ) -> Sequence[Row]:
         """Create one row, or every row of a list, in one transaction; `user_id` is the caller's.
 
-        `fixed` are values by attribute that the client does not choose. Raises ValidationError,
-        which names the item of a list.
+        `fixed` are values by attribute that the client does not choose, and `required` conditions
+        that the rows must fulfil. Raises ValidationError, which names the item of a list, and the
+        access error.
         """
-        return self.insert(self.prepare(body, user_id, fixed))
+        return self.insert(self.prepare(body, user_id, fixed), required)
 
     def prepare(
         self, body: Values | list[Any], user_id: ids.Id | None, fixed: Values | None = None
@@ -332,35 +349,39 @@ class Collection:
         rest = _without_echoes(body, {self.id_name: None, **by_name})
         return {name: by_name[name] for name in by_name.keys() - self.read_only} | rest
 
-    def update_all(self, conditions: Conditions, values: Values) -> int:
-        """Change every row that fulfils the conditions; return how many those were.
+    def write_scope(self, grant: Grant, *within: Condition) -> WriteScope:
+        """Return the scope of a grant for changes, of the rows that fulfil conditions."""
+        return WriteScope(self.rows, grant, within)
 
-        Raises ValidationError.
+    def update_all(self, scope: WriteScope, values: Values) -> int:
+        """Change every row within a scope; return how many those were.
+
+        Raises ValidationError, and the access error if a row would leave the scope.
         """
         if others := values.get(ATTRIBUTE):
             raise ValidationError({name: ["can be changed by its id only"] for name in others})
-        if self.written_owner:
+        if self.written_owner and not (self.resource.owner_may_change and scope.grant.only_own):
             check_owner(self.name, *self.written_owner, values)
         check_common_references(self.references, values)
-        return self.writer.update_all(conditions, values)
+        return self.writer.update_all(scope.conditions, values, scope.required)
 
     def update_one(
         self,
         row_id: ids.Id,
-        scope: Conditions,
+        scope: WriteScope,
         body: Values,
         partial: bool,
         check: Check | None = None,
     ) -> Row:
         """Update (`partial`) or replace one row within a scope from a body; return it.
 
-        `check` raises an error for a row that must not be changed. Raises ValidationError, or what
-        `or_denied` does.
+        `check` raises an error for a row that must not be changed. Raises ValidationError, the
+        access error if the row would leave the scope, or what `or_denied` does.
         """
         values = self.load(self.schema, body, partial=partial)
 
         def find_row() -> Row:
-            return self.or_denied(row_id, self.rows.get(row_id, scope))
+            return self.or_denied(row_id, self.rows.get(row_id, scope.conditions))
 
         def find_value(name: str) -> Any:
             return self.rows.value(find_row(), name)
@@ -370,7 +391,10 @@ class Collection:
             if name not in body:
                 # Replacing a row without naming its owner keeps it.
                 values.pop(key, None)
-            check_owner(self.name, name, key, values, find_value)
+            if self.resource.owner_may_change and gives_away(key, values, find_value):
+                scope = scope.giving_away()
+            else:
+                check_owner(self.name, name, key, values, find_value)
         check_changed_references(self.references, values, find_value)
         if not values:
             return find_row()
@@ -386,11 +410,12 @@ class Collection:
         self,
         store: CheckedStore,
         row_id: ids.Id,
-        scope: Conditions,
+        scope: WriteScope,
         values: Values,
         check: Check | None,
     ) -> Row:
-        rows = store([self.rows.by_id(row_id), *scope], values, check)
+        chosen = [self.rows.by_id(row_id), *scope.conditions]
+        rows = store(chosen, values, check, scope.required)
         return self.or_denied(row_id, rows[0] if rows else None)
 
     def delete_one(self, row_id: ids.Id, scope: Conditions, check: Check | None = None) -> None:
@@ -437,6 +462,11 @@ def _find_readable(name: str, row_ids: Container[ids.Id]) -> set[ids.Id]:
     return target.rows.existing(row_ids, target.readable)
 
 
+def _find_existing(name: str, row_ids: Container[ids.Id]) -> set[ids.Id]:
+    """Return those of the ids that are of rows of a collection."""
+    return served_collections.current[name].rows.existing(row_ids, [])
+
+
 def _find_typed(
     relation: Relation, type_: object, row_ids: Container[ids.Id]
 ) -> set[ids.Id] | None:
@@ -452,15 +482,6 @@ def _find_typed(
     known = {row_id for row_id in parsed.values() if row_id is not None}
     readable = _find_readable(name, known) if known else set()
     return {given for given, row_id in parsed.items() if row_id in readable}
-
-
-def _reference(relation: Relation, written: Mapping[str, str]) -> AnyReference:
-    """Return the reference of a belongsTo relation; `written` are properties by attribute."""
-    key = relation.foreign_key
-    if not relation.has_types:
-        return Reference(written[key], key, partial(_find_readable, relation.target))
-    names = {name: written.get(name, name) for name in relation.attributes}
-    return TypedReference(names, key, relation.discriminator, partial(_find_typed, relation))
 
 
 def _without_echoes(body: Values, known: Values) -> Values:

@@ -100,8 +100,8 @@ class Endpoint:
     # Whether the rows that it reads or changes have owners and its view applies the scope of the
     # grant. Rules for $owner are allowed for these methods only.
     owned: bool = False
-    # Whether it does with rows that exist and its view applies the scope of the grant. Rules for
-    # dynamic roles are allowed for these methods only.
+    # Whether its view applies the scope of the grant to the rows that it reads, and to those that
+    # it writes as they are then. Rules for dynamic roles are allowed for these methods only.
     by_row: bool = False
     # Whether no personal token may call it, whatever its scopes name. None: as its resource says.
     session_only: bool | None = None

@@ -20,6 +20,15 @@ def may_name_others(model: str) -> bool:
     return find_grant(model, "patchAttributes").decision.others
 
 
+def gives_away(key: str, values: Values, find_value: Callable[[str], Any]) -> bool:
+    """Return True if a change gives a row of the caller to somebody else.
+
+    `key` is the attribute of the owner, and `find_value` returns what the row has in it.
+    """
+    user_id = current_identity().user_id
+    return key in values and values[key] != user_id and find_value(key) == user_id
+
+
 def check_owner(
     model: str, name: str, key: str, values: Values, find_value: Callable[[str], Any] | None = None
 ) -> None:

@@ -30,6 +30,7 @@ from app.database.ids import ObjectId, TextId, UuidId, new_id
 from app.database.reading import PRIMARY, Reader
 from app.database.session import connection, db, transaction
 from app.database.statements import PreparedStatement
+from app.errors import TooManyRows
 from app.ids import Id
 from app.rest.filters import sql
 from app.rest.filters.columns import is_json, is_text
@@ -114,6 +115,14 @@ class Repository:
     def scope(self, grant: Grant) -> Conditions:
         """Return the conditions for the rows that a grant covers."""
         return grant.scope(self.owner)
+
+    def written_scope(self, grant: Grant, is_own: bool = False) -> list[Condition]:
+        """Return the conditions for rows that were written, as `Grant.written_scope` does."""
+        return grant.written_scope(self.owner, is_own)
+
+    def owned_by(self, user_id: Id | None) -> Condition:
+        """Return the condition that a row belongs to a user."""
+        return false() if self.owner is None else self.owner == user_id
 
     def by_id(self, row_id: Id) -> Condition:
         """Return the condition that a row has an id."""
@@ -279,6 +288,21 @@ class Repository:
             return len(self.update(conditions, values))
         with connection() as database:
             return database.execute(self._update(conditions, values)).rowcount
+
+    def update_ids(self, conditions: Conditions, values: Values, most: int) -> Sequence[Id]:
+        """Change every row that fulfils the conditions, in a transaction; return their ids.
+
+        Raises TooManyRows.
+        """
+        if type(self).update is not Repository.update:
+            ids: Sequence[Id] = [row.id for row in self.update(conditions, values)]
+        else:
+            with connection() as database:
+                changed = self._update(conditions, values).returning(self.key)
+                ids = database.scalars(changed).fetchmany(most + 1)
+        if len(ids) > most:
+            raise TooManyRows(most)
+        return ids
 
     def _update(self, conditions: Conditions, values: Values) -> Update:
         changes = {self._table_columns[name]: value for name, value in values.items()}

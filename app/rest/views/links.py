@@ -1,10 +1,13 @@
 """The endpoints of relations through another model, whose rows link those of both sides."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from flask import Response, current_app
 from flask.typing import ResponseReturnValue
 from sqlalchemy import delete, exists, insert, select
 
-from app.access.policy import Grant
+from app.access.policy import Grant, find_grant
 from app.access.rules import READ, WRITE
 from app.database.session import connection, transaction
 from app.ids import Id
@@ -28,18 +31,18 @@ class ThroughViews(Related):
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Create a row and link it to the parent."""
         parent_id = self.parent_id(grant, id)
-        new = self.new_row({})
+        new = self.new_row(grant, {})
         with transaction():
-            rows = self.target.insert(new)
+            rows = self.target.insert(new.items)
             self._insert(grant, parent_id, rows[0].id)
+            self.target.writer.check_written([rows[0].id], new.required)
         return respond_row(self.target, rows[0])
 
     @declare("link", WRITE, "PUT /rel/<fk>", requires="findById")
     def link(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Link a row to the parent, unless it is linked already."""
         parent_id, row_id = self._readable_ids(grant, id, fk)
-        with transaction():
-            self.parent.rows.lock(parent_id)
+        with self._checked_sides(grant, parent_id, row_id):
             if not self._is_linked(parent_id, row_id):
                 self._insert(grant, parent_id, row_id)
         return NO_CONTENT
@@ -48,7 +51,7 @@ class ThroughViews(Related):
     def unlink(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """End the link of a row to the parent; the row stays."""
         parent_id, row_id = self._readable_ids(grant, id, fk)
-        count = self._delete(self._links(parent_id, row_id))
+        count = self._unlink(grant, parent_id, self._links(parent_id, row_id))
         if not is_compatible(current_app.config):
             self.target.or_404(row_id, count or None)
         return NO_CONTENT
@@ -60,7 +63,8 @@ class ThroughViews(Related):
         readable = select(rows.key).where(*self.target_scope("findById"), *rows.restriction)
         link = self.relation.link
         linked_to = link(self.relation.target_key).in_(readable.correlate(None))
-        self._delete([link(self.relation.foreign_key) == parent_id, linked_to])
+        links = [link(self.relation.foreign_key) == parent_id, linked_to]
+        self._unlink(grant, parent_id, links)
         return NO_CONTENT
 
     @declare("exists", READ, "HEAD /rel/<fk>", requires="findById")
@@ -85,6 +89,40 @@ class ThroughViews(Related):
             conditions = [*conditions, *self.parent.scope("findById")]
         self.parent.or_404(parent_id, self.parent.rows.get(parent_id, conditions))
         return parent_id
+
+    @contextmanager
+    def _checked_sides(self, grant: Grant, parent_id: Id, row_id: Id) -> Iterator[None]:
+        """Change a link in the block, in a transaction; raise the access error for what it leaves.
+
+        The rows of both sides must fulfil the conditions by which the caller may link them.
+        """
+        parent, target = self.parent, self.target
+        of_parent = parent.rows.written_scope(grant)
+        of_target = target.rows.written_scope(self.permission("findById"))
+        if not target.resource.ruled_by_parent:
+            of_parent += parent.rows.written_scope(find_grant(parent.name, "findById"))
+        sides = [(parent, parent_id)] + ([(target, row_id)] if of_target else [])
+        with transaction():
+            # In the same order by the relation of the other side, which may lock both, too.
+            for side, side_id in sorted(sides, key=_place):
+                side.rows.lock(side_id)
+            yield
+            parent.writer.check_written([parent_id], of_parent)
+            target.writer.check_written([row_id], of_target)
+
+    def _unlink(self, grant: Grant, parent_id: Id, links: Conditions) -> int:
+        """End links; raise the access error if the parent then is not as the permission needs it.
+
+        The other side may be: who reads a row by a link may end that.
+        """
+        required = self.parent.rows.written_scope(grant)
+        if not required:
+            return self._delete(links)
+        with transaction():
+            self.parent.rows.lock(parent_id)
+            count = self._delete(links)
+            self.parent.writer.check_written([parent_id], required)
+        return count
 
     def _links(self, parent_id: Id, row_id: Id) -> Conditions:
         link = self.relation.link
@@ -123,3 +161,9 @@ class ThroughViews(Related):
         values = {self.relation.link(name): value for name, value in keys.items()}
         with connection() as database:
             database.execute(insert(self.relation.links).values(values))
+
+
+def _place(side: tuple[Collection, Id]) -> tuple[str, str]:
+    """Return the place of a row in the order in which rows are locked."""
+    collection, row_id = side
+    return collection.rows.key.table.name, str(row_id)

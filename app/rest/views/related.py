@@ -4,21 +4,29 @@ The rules of both sides apply to each call, unless those of the parent decide al
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from flask.typing import ResponseReturnValue
-from sqlalchemy import and_, select
+from sqlalchemy import Select, and_, cast, select
 
-from app.access.policy import CREATE_RELATED, Grant
+from app.access.policy import CREATE, CREATE_RELATED, Grant
 from app.database.ids import key_value
 from app.ids import Id
 from app.rest.collection import Collection, served_collections
 from app.rest.relations import Relation
 from app.rest.requests.bodies import read_body
-from app.rest.rows.repository import Conditions
+from app.rest.rows.repository import Condition, Conditions, NewRow
+from app.rest.rows.scopes import WriteScope
 
 from .read_only import without_echo
 from .tagged import check_first, respond_row
+
+
+class NewRows(NamedTuple):
+    """New rows of the target, and the conditions that they must fulfil once they are stored."""
+
+    items: Sequence[NewRow]
+    required: Sequence[Condition]
 
 
 class Related:
@@ -54,6 +62,20 @@ class Related:
         # The model between both may be the target itself, whose table is that of the query.
         return self.target.rows.key.in_(linked.where(belongs).correlate(None))
 
+    def _belonging_to(self, parents: Select[Any]) -> Any:
+        """Return the condition that a row of the target belongs to one of some parents' ids."""
+        relation = self.relation
+        if relation.through is None:
+            key = self.target.rows.column(relation.foreign_key)
+            of_type = self._of_type().items()
+            return and_(
+                key.in_(parents),
+                *(self.target.rows.column(name) == value for name, value in of_type),
+            )
+        linked = select(relation.link(relation.target_key))
+        belongs = relation.link(relation.foreign_key).in_(parents)
+        return self.target.rows.key.in_(linked.where(belongs).correlate(None))
+
     def key(self, parent_id: Id) -> Id:
         """Return the id of a parent as the foreign key has it."""
         if not self.relation.discriminator:
@@ -65,14 +87,42 @@ class Related:
         return self._linked_by(self.key(parent_id))
 
     def _linked_by(self, key: Any) -> Mapping[str, Any]:
+        return {self.relation.foreign_key: key, **self._of_type()}
+
+    def _of_type(self) -> Mapping[str, str]:
         relation = self.relation
-        of_type = {relation.discriminator: relation.type_name} if relation.discriminator else {}
-        return {relation.foreign_key: key, **of_type}
+        return {relation.discriminator: relation.type_name} if relation.discriminator else {}
 
     def scope(self, grant: Grant, text: str, target_method: str) -> Conditions:
         """Return the conditions for the parent's rows on which the target's method is allowed."""
         parent_id = self.parent_id(grant, text)
         return [self.belonging(self.key(parent_id)), *self.target_scope(target_method)]
+
+    def write_scope(self, grant: Grant, text: str, target_method: str) -> WriteScope:
+        """Return the scope of changes, by a method of the target, of the rows of a parent."""
+        belonging = self.belonging(self.key(self.parent_id(grant, text)))
+        permission, target = self.permission(target_method), self.target
+        # Unless the target's rules decide too, a caller may not move a row to any other parent.
+        decides_alone = target.resource.ruled_by_parent and not grant.covers_all
+        kept = self._of_permitted_parent(grant) if decides_alone else self._kept(grant)
+        return WriteScope(target.rows, permission, [belonging], kept)
+
+    def _kept(self, grant: Grant) -> list[Condition]:
+        """Return the conditions that rows must fulfil which were written by the relation.
+
+        They must belong to a parent that the caller's permission covers, if that depends on it.
+        """
+        by_row = self.parent.rows.written_scope(grant)
+        return self._of_permitted_parent(grant) if by_row else []
+
+    def _of_permitted_parent(self, grant: Grant) -> list[Condition]:
+        rows = self.parent.rows
+        key: Any = rows.key
+        if self.relation.discriminator:
+            # An id of rows of several tables, which may be text.
+            key = cast(key, self.target.rows.column(self.relation.foreign_key).type)
+        parents = select(key).where(*rows.scope(grant), *rows.restriction)
+        return [self._belonging_to(parents.correlate(None))]
 
     def permission(self, target_method: str) -> Grant:
         """Return the caller's permission for a method of the target; raise the access error."""
@@ -93,16 +143,20 @@ class Related:
         self.target.or_denied(row_id, self.target.rows.get(row_id, scope), [belonging])
         return row_id
 
-    def new_row(self, fixed: Mapping[str, Any]) -> Sequence[Any]:
+    def new_row(self, grant: Grant, fixed: Mapping[str, Any]) -> NewRows:
         """Prepare a row of the target from the body, with these values."""
+        target = self.target
         # A user who is created is nobody's.
-        method = "create" if self.target.is_owner_model else CREATE_RELATED
-        grant = self.permission(method)
-        return self.target.prepare(read_body(), grant.user_id, dict(fixed))
+        method = CREATE if target.is_owner_model else CREATE_RELATED
+        permission = self.permission(method)
+        # $owner may create a row through a relation, whosever it is then.
+        required = [*target.rows.written_scope(permission, is_own=True), *self._kept(grant)]
+        return NewRows(target.prepare(read_body(), permission.user_id, dict(fixed)), required)
 
-    def update(self, row_id: Id, scope: Conditions) -> ResponseReturnValue:
+    def update(self, row_id: Id, scope: WriteScope) -> ResponseReturnValue:
         """Change some properties of a row of the target."""
-        body, check = read_body(), check_first(self.target, row_id, scope)
-        changes = without_echo(self.target, row_id, scope, body)
+        conditions = scope.conditions
+        body, check = read_body(), check_first(self.target, row_id, conditions)
+        changes = without_echo(self.target, row_id, conditions, body)
         row = self.target.update_one(row_id, scope, changes, partial=True, check=check)
         return respond_row(self.target, row)

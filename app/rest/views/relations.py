@@ -87,13 +87,13 @@ class HasOneViews(Related):
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Create the row that belongs to the parent, if there is none."""
         parent_id = self.parent_id(grant, id)
-        new = self.new_row(self.link_to(parent_id))
+        new = self.new_row(grant, self.link_to(parent_id))
         with transaction():
             # Concurrent requests create one after the other.
             self.parent.rows.lock(parent_id)
             if self.target.rows.count([self.belonging(self.key(parent_id))]):
                 raise Conflict(f"There is a {self.target.singular} already.")
-            rows = self.target.insert(new)
+            rows = self.target.insert(*new)
         return respond_row(self.target, rows[0])
 
     @declare(
@@ -107,8 +107,8 @@ class HasOneViews(Related):
     )
     def put(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Change some properties of the row that belongs to the parent."""
-        scope = self.scope(grant, id, "patchAttributes")
-        return self.update(self._changed_child(id, scope).id, scope)
+        scope = self.write_scope(grant, id, "patchAttributes")
+        return self.update(self._changed_child(id, scope.conditions).id, scope)
 
     @declare("destroy", WRITE, "DELETE /", requires="deleteById", has_preconditions=True)
     def delete(self, grant: Grant, id: str) -> ResponseReturnValue:
@@ -187,8 +187,8 @@ class ToManyViews(Related):
     )
     def update_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Change some properties of one row that belongs to the parent."""
-        conditions = self.scope(grant, id, "patchAttributes")
-        return self.update(self.child_id(id, fk, conditions), conditions)
+        scope = self.write_scope(grant, id, "patchAttributes")
+        return self.update(self.child_id(id, fk, scope.conditions), scope)
 
     @declare("destroyById", WRITE, "DELETE /<fk>", requires="deleteById", has_preconditions=True)
     def destroy_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
@@ -206,7 +206,7 @@ class HasManyViews(Related):
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Create a row that belongs to the parent."""
         parent_id = self.parent_id(grant, id)
-        rows = self.target.insert(self.new_row(self.link_to(parent_id)))
+        rows = self.target.insert(*self.new_row(grant, self.link_to(parent_id)))
         return respond_row(self.target, rows[0])
 
     @declare("delete", WRITE, "DELETE /", requires="deleteById")
