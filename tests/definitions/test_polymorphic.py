@@ -158,8 +158,11 @@ def test_rows_of_several_models_are_included_by_a_query_for_each(gallery):
     assert [row.get("imageable") for row in named[:2]] == [{"title": "Rome"}, {"name": "Ada"}]
     assert ["imageable" in row for row in filtered] == [False, False, True, True, False]
     assert refusal(included(gallery, "/Images", unknown)) == (400, "INVALID_FILTER")
-    back = included(gallery, "/Images", {"imageable": "images"})
-    assert "leads back" in back.json["message"]
+    back = included(gallery, "/Images", {"imageable": "images"}).json
+    led = [[image["id"] for image in row["imageable"]["images"]] for row in back[:3]]
+    assert led == [[1], [2], [3, 4]]
+    again = included(gallery, "/Images", {"imageable": {"images": "imageable"}})
+    assert "leads to several models" in again.json["message"]
     places = included(gallery, "/Places", ["images", "remarks"]).json
     assert [[image["id"] for image in place["images"]] for place in places] == [[1], [3, 4]]
 
