@@ -27,7 +27,7 @@ from app.rest.views.paging import LINK, TOTAL_COUNT
 
 from .responses import body_errors, responses
 from .schemas import Json, Schemas, any_of, id_schema, model_name, ref
-from .security import Security
+from .security import Security, find_links
 from .tags import NOT_MODIFIED, TAG_HEADER, is_tagged_read, precondition_parameters
 
 BODILESS = ("GET", "DELETE")
@@ -63,6 +63,7 @@ class EndpointOperation:
         self._resource = resources.get(self._tag)
         # The resource of the body and the answer: for a relation, its target.
         self._subject = resources.get(endpoint.subject or self._tag)
+        self._links = find_links(app, endpoint)
         self._answers = [resources[name] for name in endpoint.answers]
         self._literal = (app.config["TOKEN_MIDDLEWARE"] or {}).get("currentUserLiteral")
         # In the order of the path.
@@ -151,6 +152,9 @@ class EndpointOperation:
             yield COUNT
 
     def _body(self, schemas: Schemas) -> Json | None:
+        if self._endpoint.makes_link and self._endpoint.relation:
+            schema = schemas.of_link(self._endpoint.relation, self._links)
+            return {"required": False, "content": {self._endpoint.body_type: {"schema": schema}}}
         if self._endpoint.body is None or self._verb in BODILESS:
             return None
         schema = schemas.of_body(self._endpoint.body, self._subject)
@@ -204,6 +208,9 @@ class EndpointOperation:
                 name for name, field in subject.create_schema.load_fields.items() if field.required
             ]
             yield ValidationError({name: [BLANK] for name in required[:1]})
+            yield Conflict("The change conflicts with one made at the same time.")
+        if self._endpoint.makes_link:
+            yield ValidationError({})
             yield Conflict("The change conflicts with one made at the same time.")
         if self._endpoint.finds_row:
             yield ModelNotFound(subject.singular, subject.id_form.example)

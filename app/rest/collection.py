@@ -140,9 +140,13 @@ class Collection:
     @cached_property
     def most_new_rows(self) -> int:
         """The most rows that one request may create: `max_create`, fewer of wide models."""
+        return max(1, min(self.resource.max_create, MAX_VALUES // self.new_values_cost))
+
+    @cached_property
+    def new_values_cost(self) -> int:
+        """The values of a new row that count towards MAX_VALUES."""
         fields = self.create_schema.load_fields.values()
-        cost = sum(1 + sum(map(validation_cost, field.validators)) for field in fields)
-        return max(1, min(self.resource.max_create, MAX_VALUES // max(1, cost)))
+        return max(1, sum(1 + sum(map(validation_cost, field.validators)) for field in fields))
 
     @cached_property
     def new_values(self) -> SavedValues:
@@ -312,23 +316,46 @@ class Collection:
         return self.insert(self.prepare(body, user_id, fixed), required)
 
     def prepare(
-        self, body: Values | list[Any], user_id: ids.Id | None, fixed: Values | None = None
+        self,
+        body: Values | list[Any],
+        user_id: ids.Id | None,
+        fixed: Values | None = None,
+        each: Sequence[Values] = (),
     ) -> Sequence[NewRow]:
-        """Return what `insert` takes, from the arguments of `create`; not in a transaction."""
+        """Return what `insert` takes, from the arguments of `create`; not in a transaction.
+
+        `each` are further fixed values of each item of a list.
+        """
         many = isinstance(body, list)
         bodies = body if isinstance(body, list) else [body]
-        if len(bodies) > self.most_new_rows:
-            raise MalformedBody(f"The array must not have more than {self.most_new_rows} items.")
+        self.check_number(bodies)
         own = {self._owner: user_id} if self._owner else {}
         fixed = fixed or {}
-        given = [self._with_fixed(item, {**own, **fixed}) for item in bodies]
+        all_fixed = [{**fixed, **more} for more in each] or [fixed] * len(bodies)
+        given = [
+            self._with_fixed(item, {**own, **of_item})
+            for item, of_item in zip(bodies, all_fixed, strict=True)
+        ]
         loaded = self.load(self.create_schema, given if many else given[0], many=many)
         new = loaded if many else [loaded]
         if self.written_owner:
-            own = owner_to_fix(self.name, own, fixed, new)
-        fixed = {**own, **fixed}
-        check_references(self.references, new, many, fixed)
-        return self.rows.prepare_insert([{**values, **fixed} for values in new])
+            own = owner_to_fix(self.name, own, all_fixed[0] if all_fixed else {}, new)
+        all_fixed = [{**own, **of_item} for of_item in all_fixed]
+        check_references(self.references, new, many, all_fixed)
+        stored = [{**values, **of_item} for values, of_item in zip(new, all_fixed, strict=True)]
+        return self.rows.prepare_insert(stored)
+
+    def check_number(self, bodies: Sequence[Any], *linked: "Collection") -> None:
+        """Raise MalformedBody for more rows than one request may create.
+
+        With each of them it creates one of each collection that is `linked`.
+        """
+        most = self.most_new_rows
+        if linked:
+            values = sum(collection.new_values_cost for collection in (self, *linked))
+            most = max(1, min(most, MAX_VALUES // values))
+        if len(bodies) > most:
+            raise MalformedBody(f"The array must not have more than {most} items.")
 
     def _with_fixed(self, body: Any, fixed: Values) -> Any:
         """Return the body of a new row with the fixed values that clients may write.

@@ -15,6 +15,7 @@ from app.access.rules import DynamicRole, Rule
 from app.config import ConfigurationError
 from app.state import AppState
 
+from .relations import Relation
 from .requests.bodies import read_body
 from .requests.compatibility import Load, loader
 
@@ -88,6 +89,10 @@ class Endpoint:
     subject: str | None = None
     # The resources whose rows it may answer, if the subject differs from row to row.
     answers: tuple[str, ...] = ()
+    # Whether it makes a link of a relation through another model: the body is then a new row of
+    # that model, without the ids of both sides. And the relation that it is an endpoint of.
+    makes_link: bool = False
+    relation: Relation | None = None
     # A further method, of the subject, that the caller must be allowed to call.
     requires: str = ""
     # Whether it looks up a row, so that it may answer 404.

@@ -205,6 +205,39 @@ def test_rows_are_linked_and_unlinked_through_another_model(clinic):
     assert clinic("GET", "/patients/1").status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/rooms/1/physicians", "name"),
+        ("/physicians/1/patients", "name"),
+        ("/users/1/todos", "title"),
+    ],
+)
+def test_an_array_creates_all_rows_of_a_relation_or_none(clinic, path, name):
+    clinic("POST", "/rooms", {"name": "A"})
+    clinic("POST", "/physicians", {"name": "Dr. A"})
+    bodies = [{name: text} for text in "ab"]
+
+    created = clinic("POST", path, bodies)
+
+    assert (created.status_code, [each[name] for each in created.json]) == (200, ["a", "b"])
+    assert clinic("GET", path).json == created.json
+    refused = clinic("POST", path, [{name: "c"}, {name: 5}])
+    assert refusal(refused)[0] == 422
+    assert [*refused.json["error"]["details"]["messages"]] == [f"1.{name}"]
+    assert clinic("GET", f"{path}/count").json == {"count": 2}
+    assert clinic("POST", path, []).json == []
+    assert refusal(clinic("POST", path, bodies, caller=clinic.bob))[0] in (403, 404)
+    for body in ("text", [1], [bodies]):
+        assert refusal(clinic("POST", path, body))[0] in (400, 422), body
+
+
+def test_a_relation_to_one_row_takes_no_array(clinic):
+    clinic("POST", "/physicians", {"name": "Dr. A"})
+
+    assert refusal(clinic("POST", "/physicians/1/badge", [{"text": "A"}]))[0] == 400
+
+
 def test_the_links_to_all_rows_that_the_caller_may_read_are_ended_at_once(clinic):
     for name in ("A", "B"):
         clinic("POST", "/physicians", {"name": name})

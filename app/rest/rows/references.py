@@ -82,16 +82,16 @@ def check_references(
     references: Sequence[AnyReference],
     items: Sequence[Values],
     many: bool,
-    fixed: Values | None = None,
+    fixed: Sequence[Values] = (),
 ) -> None:
     """Raise ValidationError for ids of rows that the caller cannot read, or that are none.
 
-    A reference with a fixed value must have that.
+    A reference with a fixed value must have that; each item may have its own, of the same keys.
     """
     problems: dict[str, list[str]] = {}
     for reference in references:
-        known = {key: fixed[key] for key in reference.names if fixed and key in fixed}
-        wrong = _others(reference, items, known) if known else reference.problems(items)
+        known = [key for key in reference.names if fixed and key in fixed[0]]
+        wrong = _others(reference, items, fixed, known) if known else reference.problems(items)
         problems |= {f"{place}.{name}" if many else name: [text] for place, name, text in wrong}
     if problems:
         raise ValidationError(problems)
@@ -135,10 +135,12 @@ def _unreadable(
     return [place for place, row_id in enumerate(ids) if row_id in unreadable]
 
 
-def _others(reference: AnyReference, items: Sequence[Values], known: Values) -> Iterator[Problem]:
-    """Yield the items that have other values than these."""
-    for place, item in enumerate(items):
-        for key, value in known.items():
-            if item.get(key, value) != value:
+def _others(
+    reference: AnyReference, items: Sequence[Values], fixed: Sequence[Values], keys: Sequence[str]
+) -> Iterator[Problem]:
+    """Yield the items that have other values of these keys than fixed ones."""
+    for place, (item, known) in enumerate(zip(items, fixed, strict=True)):
+        for key in keys:
+            if item.get(key, known[key]) != known[key]:
                 is_id = key == reference.attribute
                 yield place, reference.names[key], UNKNOWN_REFERENCE if is_id else UNKNOWN_TYPE

@@ -34,7 +34,7 @@ from .own_endpoints import bind_own, describe_own
 from .paging import respond_page
 from .read_only import without_echo
 from .relations import declared_relation_endpoints, relation_endpoints
-from .serialization import respond_rows, respond_selected
+from .serialization import respond_created, respond_selected
 from .tagged import check_first, check_new, read_check, respond_row
 
 
@@ -156,9 +156,7 @@ class CollectionViews(RowViews):
         body = read_items()
         required = self.rows.written_scope(grant)
         rows = self.collection.create(body, grant.user_id, required=required)
-        if isinstance(body, list):
-            return respond_rows(self.collection, rows)
-        return respond_row(self.collection, rows[0])
+        return respond_created(self.collection, rows, body)
 
     @declare("find", READ, "GET /", query="filter", answer="[{}WithRelations]", has_pages=True)
     def find(self, grant: Grant) -> ResponseReturnValue:

@@ -15,17 +15,17 @@ from app.ids import Id
 from app.rest.collection import Collection, served_collections
 from app.rest.relations import Relation
 from app.rest.requests.bodies import read_body
-from app.rest.rows.repository import Condition, Conditions, NewRow
+from app.rest.rows.repository import Condition, Conditions, Values
 from app.rest.rows.scopes import WriteScope
 
 from .read_only import without_echo
 from .tagged import check_first, respond_row
 
 
-class NewRows(NamedTuple):
-    """New rows of the target, and the conditions that they must fulfil once they are stored."""
+class Creation(NamedTuple):
+    """Who creates rows of the target, and the conditions that they must fulfil then."""
 
-    items: Sequence[NewRow]
+    user_id: Id | None
     required: Sequence[Condition]
 
 
@@ -82,11 +82,11 @@ class Related:
             return parent_id
         return key_value(self.target.rows.column(self.relation.foreign_key), parent_id)
 
-    def link_to(self, parent_id: Id) -> Mapping[str, Any]:
+    def link_to(self, parent_id: Id) -> Values:
         """Return what a row of the target has that belongs to a parent, by attribute."""
         return self._linked_by(self.key(parent_id))
 
-    def _linked_by(self, key: Any) -> Mapping[str, Any]:
+    def _linked_by(self, key: Any) -> Values:
         return {self.relation.foreign_key: key, **self._of_type()}
 
     def _of_type(self) -> Mapping[str, str]:
@@ -143,15 +143,15 @@ class Related:
         self.target.or_denied(row_id, self.target.rows.get(row_id, scope), [belonging])
         return row_id
 
-    def new_row(self, grant: Grant, fixed: Mapping[str, Any]) -> NewRows:
-        """Prepare a row of the target from the body, with these values."""
+    def creation(self, grant: Grant) -> Creation:
+        """Return how rows of the target are created; raise the access error."""
         target = self.target
         # A user who is created is nobody's.
         method = CREATE if target.is_owner_model else CREATE_RELATED
         permission = self.permission(method)
         # $owner may create a row through a relation, whosever it is then.
         required = [*target.rows.written_scope(permission, is_own=True), *self._kept(grant)]
-        return NewRows(target.prepare(read_body(), permission.user_id, dict(fixed)), required)
+        return Creation(permission.user_id, required)
 
     def update(self, row_id: Id, scope: WriteScope) -> ResponseReturnValue:
         """Change some properties of a row of the target."""

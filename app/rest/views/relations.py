@@ -18,6 +18,7 @@ from app.errors import RelationEmpty
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import NO_CONTENT, Endpoint, declare, declared_by, endpoints_of
 from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
+from app.rest.requests.bodies import read_body, read_items
 from app.rest.requests.parameters import read_parameter
 from app.rest.rows.repository import Conditions
 from app.settings import is_compatible
@@ -26,7 +27,7 @@ from .links import ThroughViews
 from .lists import find_list, read_list
 from .paging import respond_page
 from .related import Related
-from .serialization import respond_selected
+from .serialization import respond_created, respond_selected
 from .tagged import read_check, respond_row
 
 
@@ -87,13 +88,14 @@ class HasOneViews(Related):
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Create the row that belongs to the parent, if there is none."""
         parent_id = self.parent_id(grant, id)
-        new = self.new_row(grant, self.link_to(parent_id))
+        user_id, required = self.creation(grant)
+        new = self.target.prepare(read_body(), user_id, self.link_to(parent_id))
         with transaction():
             # Concurrent requests create one after the other.
             self.parent.rows.lock(parent_id)
             if self.target.rows.count([self.belonging(self.key(parent_id))]):
                 raise Conflict(f"There is a {self.target.singular} already.")
-            rows = self.target.insert(*new)
+            rows = self.target.insert(new, required)
         return respond_row(self.target, rows[0])
 
     @declare(
@@ -190,6 +192,24 @@ class ToManyViews(Related):
         scope = self.write_scope(grant, id, "patchAttributes")
         return self.update(self.child_id(id, fk, scope.conditions), scope)
 
+
+class HasManyViews(Related):
+    """The endpoints that only hasMany relations have."""
+
+    @declare(
+        *("create", WRITE, "POST /"),
+        body="New{} | [New{}]",
+        answer="{} | [{}]",
+        requires="create",
+    )
+    def post(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Create a row that belongs to the parent, or all rows of an array or none."""
+        link = self.link_to(self.parent_id(grant, id))
+        user_id, required = self.creation(grant)
+        body = read_items()
+        rows = self.target.create(body, user_id, link, required)
+        return respond_created(self.target, rows, body)
+
     @declare("destroyById", WRITE, "DELETE /<fk>", requires="deleteById", has_preconditions=True)
     def destroy_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Delete one row that belongs to the parent."""
@@ -197,17 +217,6 @@ class ToManyViews(Related):
         row_id, check = self.child_id(id, fk, conditions), read_check(self.target)
         self.target.delete_one(row_id, conditions, check)
         return NO_CONTENT
-
-
-class HasManyViews(Related):
-    """The endpoints that only hasMany relations have."""
-
-    @declare("create", WRITE, "POST /", body="New{}", answer="{}", requires="create")
-    def post(self, grant: Grant, id: str) -> ResponseReturnValue:
-        """Create a row that belongs to the parent."""
-        parent_id = self.parent_id(grant, id)
-        rows = self.target.insert(*self.new_row(grant, self.link_to(parent_id)))
-        return respond_row(self.target, rows[0])
 
     @declare("delete", WRITE, "DELETE /", requires="deleteById")
     def delete_all(self, grant: Grant, id: str) -> ResponseReturnValue:
@@ -255,6 +264,7 @@ def _below(name: str, relation: Relation, endpoint: Endpoint) -> Endpoint:
         endpoint,
         method=f"__{endpoint.method}__{name}",
         routes=tuple(route.below(f"/<id>/{name}") for route in endpoint.routes),
+        relation=relation,
         subject=relation.target or None,
         answers=tuple(sorted(set(relation.types.values()))),
         finds_row=True,
