@@ -29,6 +29,7 @@ from app.rest.rows.scopes import WriteScope
 from app.rest.shared_methods import switch_off, unknown_methods
 from app.settings import is_compatible
 
+from .includes import check_scope
 from .lists import find_list, read_list
 from .own_endpoints import bind_own, describe_own
 from .paging import respond_page
@@ -289,8 +290,19 @@ def check_relations(app: Flask) -> None:
     with app.app_context():
         for collection in collections.values():
             for name, relation in collection.relations.items():
-                if problem := _relation_problem(collection, relation, collections):
+                problem = _relation_problem(collection, relation, collections)
+                if relation.scope and not problem:
+                    problem = _scope_problem(collection, name)
+                if problem:
                     raise ConfigurationError(f"the relation {collection.name}.{name}: {problem}")
+
+
+def _scope_problem(collection: Collection, name: str) -> str:
+    try:
+        check_scope(collection, name)
+    except InvalidFilter as error:
+        return f"its scope cannot be used: {error.description}"
+    return ""
 
 
 def _relation_problem(

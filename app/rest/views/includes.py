@@ -18,6 +18,7 @@ from app.rest.filters.tree import Filter
 from app.rest.relations import Relation
 from app.rest.rows.repository import LIMIT, Conditions
 from app.rest.rows.results import KeptStatement, Statement
+from app.rest.scoped import target_of
 
 #: Levels of includes.
 MAX_LEVELS = 3
@@ -182,6 +183,14 @@ def parse_includes(collection: Collection, filter_: Filter) -> list[Include]:
     return includes
 
 
+def check_scope(collection: Collection, name: str) -> None:
+    """Raise InvalidFilter if the scope of a relation cannot be used, with what it includes."""
+    relation = collection.relations[name]
+    target = target_of(relation)
+    parse_includes(target, target.parse(None))
+    parse_includes(collection, Filter(include={name: {}}))
+
+
 def _filters(includes: list[Include]) -> Iterator[Filter]:
     """Yield the filter of each include, at any level."""
     for include in includes:
@@ -209,8 +218,7 @@ def _include(
             raise InvalidFilter(f"{below.path} takes no scope: what is embedded is included whole.")
         return Include(below.path, name, relation, collection, Filter(), [], collection)
     if not relation.has_types:
-        target = served_collections.current[relation.target]
-        return _include_of(collection, target, name, scope, below)
+        return _include_of(collection, target_of(relation), name, scope, below)
     if place.is_below_several:
         raise InvalidFilter(
             f"{below.path} leads to several models, and is included into such rows."

@@ -12,11 +12,12 @@ from sqlalchemy import Select, and_, cast, select
 from app.access.policy import CREATE, CREATE_RELATED, Grant
 from app.database.ids import key_value
 from app.ids import Id
-from app.rest.collection import Collection, served_collections
+from app.rest.collection import Collection
 from app.rest.relations import Relation
 from app.rest.requests.bodies import read_body
 from app.rest.rows.repository import Condition, Conditions, Values
 from app.rest.rows.scopes import WriteScope
+from app.rest.scoped import target_of
 
 from .read_only import without_echo
 from .tagged import check_first, respond_row
@@ -39,8 +40,8 @@ class Related:
 
     @property
     def target(self) -> Collection:
-        """The collection whose rows these are."""
-        return served_collections.current[self.relation.target]
+        """The collection whose rows these are, within the scope of the relation."""
+        return target_of(self.relation)
 
     def parent_id(self, grant: Grant, text: str) -> Id:
         """Return the id of a parent that the caller's permission covers; raise ModelNotFound."""

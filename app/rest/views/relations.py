@@ -176,6 +176,8 @@ class ToManyViews(Related):
         conditions = self.scope(grant, id, "findById")
         row_id = self.target.parse_id(fk)
         row = self.target.or_404(row_id, self.target.rows.get(row_id, conditions))
+        if self.target.resource.default_filter:
+            return respond_selected(self.target, row, self.target.parse(None))
         return respond_row(self.target, row)
 
     @declare(
