@@ -58,6 +58,17 @@ class Assignment(Base):
     team_id: Mapped[int] = mapped_column(ForeignKey("teams.id"), primary_key=True)
 
 
+class Membership(Base):
+    """A member of a site, as a row that members write."""
+
+    __tablename__ = "memberships"
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    site_id: Mapped[int] = mapped_column(ForeignKey("sites.id"))
+    user_id: Mapped[int]
+    note: Mapped[str | None] = mapped_column(String(50))
+
+
 class SiteSchema(Schema):
     id = fields.Integer(dump_only=True)
     name = Text(50, required=True)
@@ -73,6 +84,13 @@ class ShiftSchema(Schema):
 class TeamSchema(Schema):
     id = fields.Integer(dump_only=True)
     name = Text(50, required=True)
+
+
+class MembershipSchema(Schema):
+    id = fields.Integer(dump_only=True)
+    siteId = Integer(attribute="site_id", required=True)  # noqa: N815
+    userId = Integer(attribute="user_id", required=True)  # noqa: N815
+    note = Text(50, allow_none=True, load_default=None)
 
 
 def sites_of(user_id):
@@ -137,3 +155,22 @@ def resources(shift_rules=None, team_rules=None, **shift_options):
             },
         ),
     ]
+
+
+def is_member_of_site_of(user_id):
+    """Return the condition that a user is a member of the site of another one."""
+    own = select(Membership.site_id).where(Membership.user_id == user_id)
+    return Membership.site_id.in_(own)
+
+
+def memberships(role=is_member_of_site_of, rules=None):
+    """Return the resource of members, which members of the same site write."""
+    return Resource(
+        "memberships",
+        "membership",
+        Membership,
+        MembershipSchema,
+        lambda _: rules or [allow("member"), allow(AUTHENTICATED, access=READ)],
+        roles={"member": role},
+        relations={"site": belongs_to("sites", "site_id")},
+    )

@@ -256,7 +256,7 @@ class Repository:
 
     def _insert(self, items: Sequence[NewRow]) -> Sequence[Row]:
         if len(items) == 1:
-            values = self._with_defaults(items[0])
+            values = self.with_defaults(items[0])
             return [self._insert_statement(tuple(values)).first(values)]
         given = [{**self._new_id(), **item} for item in items]
         has_ids = all("id" in item for item in given)
@@ -380,7 +380,8 @@ class Repository:
         id = new_id(self.key.type)
         return {} if id is None else {"id": id}
 
-    def _with_defaults(self, values: Values) -> Values:
+    def with_defaults(self, values: Values) -> Values:
+        """Return the values of a new row with those that SQLAlchemy sets in Python."""
         missing = {
             name: default.arg(None) if default.is_callable else default.arg
             for name, default in self._defaults.items()

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from app.access.identity import current_identity
-from app.access.policy import denial_of_result
 from app.database.session import in_transaction
 from app.errors import TooManyRows
 from app.ids import Id
@@ -12,7 +11,7 @@ from app.state import AppState
 
 from .hooks import DeleteEvent, Hook, SavedValues, SaveEvent
 from .repository import Condition, Conditions, NewRow, Repository, Row, Values
-from .scopes import leaves_scope
+from .scopes import Outcome
 
 #: Rows that one request changes or deletes where hooks are called.
 MAX_ROWS = 500
@@ -82,9 +81,10 @@ class Writer:
         self._rows.reader.note_write()
         if not required:
             return self._insert(items)
+        outcome = self._outcome(required)
         with self._rows.transaction():
-            rows = self._insert(items)
-            self.check_written([row.id for row in rows], required)
+            rows = self._insert(items, outcome)
+            outcome.check([row.id for row in rows])
         return rows
 
     def check_written(self, row_ids: Sequence[Id], required: Sequence[Condition]) -> None:
@@ -92,18 +92,25 @@ class Writer:
 
         For what changes rows without this writer, such as a link between them.
         """
-        if required and leaves_scope(self._rows, row_ids, required):
-            raise denial_of_result(self._collection.name)
+        if required:
+            self._outcome(required).check(row_ids)
 
-    def _insert(self, items: Sequence[NewRow]) -> Sequence[Row]:
+    def _outcome(self, required: Sequence[Condition]) -> Outcome:
+        return Outcome(self._rows, self._collection.name, required)
+
+    def _insert(self, items: Sequence[NewRow], outcome: Outcome | None = None) -> Sequence[Row]:
         """Store new rows with the hooks."""
         if not (self._before.receivers or self._after.receivers):
+            if outcome:
+                outcome.check_new(items)
             return self._rows.insert(items)
         rows: list[Row] = []
         values = self._collection.new_values
         with self._rows.transaction():
             for item in items:
                 new = self._before_save(values, item, None)
+                if outcome:
+                    outcome.check_new([new])
                 [row] = self._rows.insert([new])
                 self._after_save(values.of(new), row, is_new=True)
                 rows.append(row)
@@ -149,23 +156,30 @@ class Writer:
         values = self._rows.prepare_update(chosen, values)
         if check is None and not required:
             return self._store(chosen, values, store)
+        outcome = self._outcome(required) if required else None
         with self._rows.transaction():
             if check is not None:
                 self._check(chosen, check)
-            rows = self._store(chosen, values, store)
-            if required:
-                self.check_written([row.id for row in rows], required)
+            rows = self._store(chosen, values, store, outcome)
+            if outcome:
+                outcome.check([row.id for row in rows])
         return rows
 
-    def _store(self, chosen: Conditions, values: Values, store: Store) -> Sequence[Row]:
+    def _store(
+        self, chosen: Conditions, values: Values, store: Store, outcome: Outcome | None = None
+    ) -> Sequence[Row]:
         """Change rows by a function of the repository, with the hooks."""
         if not (self._before.receivers or self._after.receivers):
+            if outcome:
+                outcome.check_change(chosen, values)
             return store(chosen, values)
         changed: list[Row] = []
         known = self._collection.changed_values
         with self._rows.transaction():
             for row in self._lock_all(chosen):
                 given = self._before_save(known, values, row)
+                if outcome:
+                    outcome.check_change([self._rows.by_id(row.id)], given)
                 # None, if a hook has deleted it.
                 for stored in store([self._rows.by_id(row.id)], given):
                     self._after_save(known.of(given), stored, is_new=False)
@@ -186,9 +200,11 @@ class Writer:
         values = self._rows.prepare_update(chosen, values)
         if not required:
             return self._rows.update_all(chosen, values)
+        outcome = self._outcome(required)
         with self._rows.transaction():
+            outcome.check_change(chosen, values)
             row_ids = self._rows.update_ids(chosen, values, MAX_CHECKED)
-            self.check_written(row_ids, required)
+            outcome.check(row_ids)
         return len(row_ids)
 
     def delete(self, conditions: Conditions, check: Check | None = None) -> int:
