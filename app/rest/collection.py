@@ -328,34 +328,31 @@ class Collection:
         """
         many = isinstance(body, list)
         bodies = body if isinstance(body, list) else [body]
-        self.check_number(bodies)
+        if (number := len(bodies)) > self.most_new_rows:
+            raise _too_many(self.most_new_rows)
         own = {self._owner: user_id} if self._owner else {}
         fixed = fixed or {}
-        all_fixed = [{**fixed, **more} for more in each] or [fixed] * len(bodies)
+        items = [{**fixed, **more} for more in each] if each else [fixed] * number
         given = [
             self._with_fixed(item, {**own, **of_item})
-            for item, of_item in zip(bodies, all_fixed, strict=True)
+            for item, of_item in zip(bodies, items, strict=True)
         ]
         loaded = self.load(self.create_schema, given if many else given[0], many=many)
         new = loaded if many else [loaded]
         if self.written_owner:
-            own = owner_to_fix(self.name, own, all_fixed[0] if all_fixed else {}, new)
-        all_fixed = [{**own, **of_item} for of_item in all_fixed]
-        check_references(self.references, new, many, all_fixed)
-        stored = [{**values, **of_item} for values, of_item in zip(new, all_fixed, strict=True)]
+            own = owner_to_fix(self.name, own, items[0] if items else {}, new)
+        shared = {**own, **fixed}
+        items = [{**own, **of_item} for of_item in items] if each else [shared] * number
+        check_references(self.references, new, many, items)
+        stored = [{**values, **of_item} for values, of_item in zip(new, items, strict=True)]
         return self.rows.prepare_insert(stored)
 
-    def check_number(self, bodies: Sequence[Any], *linked: "Collection") -> None:
-        """Raise MalformedBody for more rows than one request may create.
-
-        With each of them it creates one of each collection that is `linked`.
-        """
-        most = self.most_new_rows
-        if linked:
-            values = sum(collection.new_values_cost for collection in (self, *linked))
-            most = max(1, min(most, MAX_VALUES // values))
+    def check_linked(self, bodies: Sequence[Any], links: "Collection") -> None:
+        """Raise MalformedBody for more rows than one request may create with a link each."""
+        values = self.new_values_cost + links.new_values_cost
+        most = max(1, min(self.most_new_rows, MAX_VALUES // values))
         if len(bodies) > most:
-            raise MalformedBody(f"The array must not have more than {most} items.")
+            raise _too_many(most)
 
     def _with_fixed(self, body: Any, fixed: Values) -> Any:
         """Return the body of a new row with the fixed values that clients may write.
@@ -481,6 +478,10 @@ def get_resource(name: str) -> Resource:
         known = ", ".join(sorted({*served, *declared}))
         raise LookupError(f"there is no resource {name!r}; there are {known}")
     return declared[name]
+
+
+def _too_many(most: int) -> MalformedBody:
+    return MalformedBody(f"The array must not have more than {most} items.")
 
 
 def _find_readable(name: str, row_ids: Container[ids.Id]) -> set[ids.Id]:

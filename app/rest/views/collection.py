@@ -155,7 +155,7 @@ class CollectionViews(RowViews):
     def create(self, grant: Grant) -> ResponseReturnValue:
         """Create one row, or all rows of an array or none."""
         body = read_items()
-        required = self.rows.written_scope(grant)
+        required = self.rows.written_scope(grant) if grant.by_row else ()
         rows = self.collection.create(body, grant.user_id, required=required)
         return respond_created(self.collection, rows, body)
 

@@ -121,7 +121,7 @@ class ThroughViews(Related):
         body = read_items()
         # A link each.
         if isinstance(body, list) and (model := links.model):
-            self.target.check_number(body, model)
+            self.target.check_linked(body, model)
         new = self.target.prepare(body, user_id)
         with transaction():
             rows = self.target.insert(new)
