@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as Container
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, cast
 
 from flask import Flask
@@ -32,7 +32,6 @@ from .filters.kinds import LOWER_TEXT
 from .filters.parser import parse_filter, parse_where
 from .filters.sql import Column
 from .filters.tree import Filter
-from .relations import BELONGS_TO, Relation
 from .requests.compatibility import loader
 from .resource import Resource, shown_columns
 from .rows.hooks import SavedValues
@@ -40,13 +39,13 @@ from .rows.owners import check_owner, gives_away, owner_to_fix
 from .rows.references import (
     AnyReference,
     Reference,
-    TypedReference,
     check_changed_references,
     check_common_references,
     check_references,
 )
 from .rows.repository import Condition, Conditions, NewRow, Row, Values
 from .rows.scopes import WriteScope
+from .rows.targets import references_of
 from .rows.undeclared import ATTRIBUTE, merge_others
 from .rows.writer import Check, Writer, writers
 
@@ -178,26 +177,13 @@ class Collection:
         """The properties that hold the id of another row and that clients may write."""
         written = _written(self.schema) | _written(self.create_schema)
         relations = (*self.relations.values(), *self.resource.foreign_keys)
-        references = [
-            self._reference(relation, written)
-            for relation in relations
-            if relation.kind == BELONGS_TO and written.keys() & relation.attributes
-        ]
+        free_key = self._owner if self.resource.owner_may_change else ""
+        references = references_of(relations, written, _find_served, free_key)
         known = {reference.attribute for reference in references}
         if self.written_owner and self.written_owner[1] not in known:
             # Without a relation it may be the id of anybody.
             references.append(Reference(*self.written_owner, find_readable=set))
         return references
-
-    def _reference(self, relation: Relation, written: Mapping[str, str]) -> AnyReference:
-        """Return the reference of a belongsTo relation; `written` are properties by attribute."""
-        key = relation.foreign_key
-        if not relation.has_types:
-            may_be_any = self.resource.owner_may_change and key == self._owner
-            find = _find_existing if may_be_any else _find_readable
-            return Reference(written[key], key, partial(find, relation.target))
-        names = {name: written.get(name, name) for name in relation.attributes}
-        return TypedReference(names, key, relation.discriminator, partial(_find_typed, relation))
 
     def parse(self, raw: Mapping[str, Any] | None) -> Filter:
         """Read a filter for these rows; raise InvalidFilter."""
@@ -484,32 +470,8 @@ def _too_many(most: int) -> MalformedBody:
     return MalformedBody(f"The array must not have more than {most} items.")
 
 
-def _find_readable(name: str, row_ids: Container[ids.Id]) -> set[ids.Id]:
-    """Return those of the ids that are of rows of a collection which the caller may read."""
-    target = served_collections.current[name]
-    return target.rows.existing(row_ids, target.readable)
-
-
-def _find_existing(name: str, row_ids: Container[ids.Id]) -> set[ids.Id]:
-    """Return those of the ids that are of rows of a collection."""
-    return served_collections.current[name].rows.existing(row_ids, [])
-
-
-def _find_typed(
-    relation: Relation, type_: object, row_ids: Container[ids.Id]
-) -> set[ids.Id] | None:
-    """Return those of the ids that are of rows of a model which the caller may read.
-
-    None if the relation leads to no such model.
-    """
-    name = relation.resource_of(type_)
-    if name is None:
-        return None
-    parse = served_collections.current[name].id_form.parse
-    parsed = {row_id: parse(str(row_id)) for row_id in row_ids}
-    known = {row_id for row_id in parsed.values() if row_id is not None}
-    readable = _find_readable(name, known) if known else set()
-    return {given for given, row_id in parsed.items() if row_id in readable}
+def _find_served(name: str) -> Collection:
+    return served_collections.current[name]
 
 
 def _without_echoes(body: Values, known: Values) -> Values:
