@@ -35,7 +35,7 @@ from .filters.tree import Filter
 from .requests.compatibility import loader
 from .resource import Resource, shown_columns
 from .rows.hooks import SavedValues
-from .rows.owners import check_owner, gives_away, owner_to_fix
+from .rows.owners import check_common_owner, check_owner, gives_away, may_name_others, owner_to_fix
 from .rows.references import (
     AnyReference,
     Reference,
@@ -371,7 +371,7 @@ class Collection:
         if others := values.get(ATTRIBUTE):
             raise ValidationError({name: ["can be changed by its id only"] for name in others})
         if self.written_owner and not (self.resource.owner_may_change and scope.grant.only_own):
-            check_owner(self.name, *self.written_owner, values)
+            check_common_owner(self.name, *self.written_owner, values)
         check_common_references(self.references, values)
         return self.writer.update_all(scope.conditions, values, scope.required)
 
@@ -397,14 +397,7 @@ class Collection:
             return self.rows.value(find_row(), name)
 
         if self.written_owner:
-            name, key = self.written_owner
-            if name not in body:
-                # Replacing a row without naming its owner keeps it.
-                values.pop(key, None)
-            if self.resource.owner_may_change and gives_away(key, values, find_value):
-                scope = scope.giving_away()
-            else:
-                check_owner(self.name, name, key, values, find_value)
+            scope = self._owner_scope(scope, body, values, find_value)
         check_changed_references(self.references, values, find_value)
         if not values:
             return find_row()
@@ -415,6 +408,25 @@ class Collection:
                 return self._store(self.writer.update, row_id, scope, values, check)
         store = self.writer.update if partial else self.writer.replace
         return self._store(store, row_id, scope, values, check)
+
+    def _owner_scope(
+        self, scope: WriteScope, body: Values, values: Values, find_value: Callable[[str], Any]
+    ) -> WriteScope:
+        """Return the scope of a change of a row whose owner a body may name.
+
+        Raises ValidationError for one whom the caller may not name.
+        """
+        name, key = self.written_owner or ("", "")
+        if name not in body:
+            # Replacing a row without naming its owner keeps it.
+            values.pop(key, None)
+        if key not in values or may_name_others(self.name):
+            return scope
+        if self.resource.owner_may_change and gives_away(key, values, find_value):
+            return scope.giving_away()
+        check_owner(name, key, values, find_value)
+        # It must be the owner's then, too, whatever another request makes of it.
+        return scope.limited(self.rows.owned_by(values[key]))
 
     def _store(
         self,

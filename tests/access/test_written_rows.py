@@ -408,6 +408,27 @@ def test_a_row_that_another_request_moves_meanwhile_is_not_changed(serve):
         assert (title == f"x{number}") == (answer.status_code == 200)
 
 
+def test_who_sends_the_owner_back_does_not_undo_that_another_request_changes_it(serve):
+    call = serve()
+    for _ in range(10):
+        with call.app.app_context(), db.engine.begin() as connection:
+            connection.execute(update(Shift).where(Shift.id == 1).values(owner_id=2))
+
+        def give(_client):
+            with call.app.app_context(), transaction():
+                db.session.execute(update(Shift).where(Shift.id == 1).values(owner_id=7))
+
+        def rename(client):
+            headers = {"Authorization": call.tokens["ada"]}
+            body = {"title": "x", "ownerId": 2}
+            return client.patch("/api/shifts/1", json=body, headers=headers)
+
+        _, answer = at_once(call.app, give, rename)
+
+        assert answer.status_code in (200, 403, 404, 422)
+        assert call("GET", "/shifts/1").json["ownerId"] == 7
+
+
 def test_concurrent_ends_of_links_leave_a_row_its_last_one(serve):
     call = serve()
     assert call("PUT", "/teams/1/sites/rel/3").status_code == 204

@@ -111,7 +111,8 @@ def check_changed_references(
 ) -> None:
     """Check the references that a change gives to a row; those that it has are accepted.
 
-    `find_value` returns what the row has in an attribute.
+    `find_value` returns what the row has in an attribute. What it has of a reference that is
+    changed in part is added to the values, so that no other request makes another one of it.
     """
     for reference in references:
         given = [key for key in reference.names if key in values]
@@ -121,6 +122,7 @@ def check_changed_references(
         wrong = {name: [text] for _, name, text in reference.problems([whole])}
         if wrong and any(find_value(key) != values[key] for key in given):
             raise ValidationError(wrong)
+        values.update({key: value for key, value in whole.items() if value is not None})
 
 
 def _unreadable(
