@@ -69,6 +69,15 @@ class Membership(Base):
     note: Mapped[str | None] = mapped_column(String(50))
 
 
+class Badge(Base):
+    """A member with a badge of a site."""
+
+    __tablename__ = "badges_of_sites"
+
+    site_id: Mapped[int] = mapped_column(ForeignKey("sites.id"), primary_key=True)
+    membership_id: Mapped[int] = mapped_column(ForeignKey("memberships.id"), primary_key=True)
+
+
 class SiteSchema(Schema):
     id = fields.Integer(dump_only=True)
     name = Text(50, required=True)

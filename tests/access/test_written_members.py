@@ -8,11 +8,12 @@ from sqlalchemy.orm import aliased
 
 from app.access.rules import AUTHENTICATED, READ, allow
 from app.database.session import db
-from app.rest.relations import has_many
+from app.rest.relations import has_many, has_many_through
 from app.rest.views.collection import register_resource
 from tests.support.answers import refusal
 
 from .sites import (
+    Badge,
     Base,
     Membership,
     Site,
@@ -141,6 +142,20 @@ def test_what_a_hook_proposes_is_checked_in_advance_too(serve):
     ]:
         assert refusal(call(verb, path, body)) == DENIED, path
         assert stored(call) == STORED
+
+
+def test_nor_by_a_row_that_is_created_with_a_link_to_another(serve):
+    [sites, *others] = resources()
+    badges = has_many_through("memberships", Badge, "site_id", "membership_id")
+    sites = replace(sites, relations={"badges": badges}, rules=lambda _: [allow(AUTHENTICATED)])
+    call = serve(sites, memberships(), *[each for each in others if each.name == "shifts"])
+
+    joining = {"siteId": 2, "userId": 1}
+    for body in (joining, [{"siteId": 1, "userId": 8}, joining]):
+        assert refusal(call("POST", "/sites/1/badges", body)) == DENIED
+        assert stored(call) == STORED
+    assert call("POST", "/sites/1/badges", {"siteId": 1, "userId": 8}).status_code == 200
+    assert call("GET", "/sites/1/badges/count").json == {"count": 1}
 
 
 def test_a_relation_makes_nobody_a_member_either(serve):

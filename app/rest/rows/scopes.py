@@ -27,6 +27,8 @@ from app.ids import Id
 from .own_table import OwnTableCondition
 from .repository import Condition, Conditions, NewRow, Repository, Values
 
+#: Rows that one request changes by a permission for some rows, which are looked at afterwards.
+MAX_CHECKED = 10_000
 # The parameter with the ids of rows.
 IDS = "ids"
 
@@ -96,11 +98,13 @@ class Outcome:
         """
         if not self._in_advance.reads_others:
             return
-        rows, chosen = self._rows, [*chosen, *self._rows.restriction]
+        chosen = [*chosen, *self._rows.restriction]
+        found = select(self._rows.key).where(*chosen)
         changed = self._in_advance.with_values(self._bound(values))
         with connection() as database:
-            database.execute(select(rows.key).where(*chosen).with_for_update()).all()
-        if self._finds(select(rows.key).where(*chosen, not_(changed))):
+            # More of them are refused when they are changed.
+            database.execute(found.limit(MAX_CHECKED).with_for_update()).all()
+        if self._finds(found.where(not_(changed))):
             raise denial_of_result(self._model)
 
     def check(self, row_ids: Sequence[Id]) -> None:

@@ -11,12 +11,10 @@ from app.state import AppState
 
 from .hooks import DeleteEvent, Hook, SavedValues, SaveEvent
 from .repository import Condition, Conditions, NewRow, Repository, Row, Values
-from .scopes import Outcome
+from .scopes import MAX_CHECKED, Outcome
 
 #: Rows that one request changes or deletes where hooks are called.
 MAX_ROWS = 500
-#: Rows that one request changes by a permission for some rows, which are looked at afterwards.
-MAX_CHECKED = 10_000
 # Raises an error for a row that must not be changed.
 Check = Callable[[Row], None]
 # Changes the rows that fulfil conditions; returns them as they now are.
@@ -76,15 +74,27 @@ class Writer:
         self._rows = rows
         self._before, self._after = self._resource.before_save, self._resource.after_save
 
-    def insert(self, items: Sequence[NewRow], required: Sequence[Condition] = ()) -> Sequence[Row]:
-        """Store new rows, all or none; return them in the same order."""
+    def insert(
+        self,
+        items: Sequence[NewRow],
+        required: Sequence[Condition] = (),
+        link: Callable[[Sequence[Row]], None] | None = None,
+    ) -> Sequence[Row]:
+        """Store new rows, all or none; return them in the same order.
+
+        `link` is called with the rows before they are looked at, in the same transaction: for what
+        makes them fulfil the conditions.
+        """
         self._rows.reader.note_write()
-        if not required:
+        if not required and link is None:
             return self._insert(items)
-        outcome = self._outcome(required)
+        outcome = self._outcome(required) if required else None
         with self._rows.transaction():
             rows = self._insert(items, outcome)
-            outcome.check([row.id for row in rows])
+            if link is not None:
+                link(rows)
+            if outcome:
+                outcome.check([row.id for row in rows])
         return rows
 
     def check_written(self, row_ids: Sequence[Id], required: Sequence[Condition]) -> None:

@@ -17,7 +17,7 @@ from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import NO_CONTENT, declare
 from app.rest.relations import Relation
 from app.rest.requests.bodies import read_body, read_items
-from app.rest.rows.repository import Condition, Conditions, NewRow, Values
+from app.rest.rows.repository import Condition, Conditions, NewRow, Row, Values
 from app.settings import is_compatible
 
 from .related import Related
@@ -117,17 +117,21 @@ class ThroughViews(Related):
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Create a row and link it to the parent, or all rows of an array or none."""
         parent_id, links = self.parent_id(grant, id), Links(self.relation)
-        user_id, required = self.creation(grant)
+        user_id, required = self.creation()
         body = read_items()
         # A link each.
         if isinstance(body, list) and (model := links.model):
             self.target.check_linked(body, model)
-        new = self.target.prepare(body, user_id)
-        with transaction():
-            rows = self.target.insert(new)
-            row_ids, many = [row.id for row in rows], isinstance(body, list)
+        new, many = self.target.prepare(body, user_id), isinstance(body, list)
+
+        def link(rows: Sequence[Row]) -> None:
+            row_ids = [row.id for row in rows]
             links.insert(links.prepare(parent_id, row_ids, grant.user_id, many=many))
-            self.target.writer.check_written(row_ids, required)
+
+        with transaction():
+            rows = self.target.insert(new, required, link)
+            of_parent = self.parent.rows.written_scope(grant)
+            self.parent.writer.check_written([parent_id], of_parent)
         return respond_created(self.target, rows, body)
 
     @declare("link", WRITE, "PUT /rel/<fk>", requires="findById", makes_link=True)

@@ -105,10 +105,10 @@ class Related:
         permission, target = self.permission(target_method), self.target
         # Unless the target's rules decide too, a caller may not move a row to any other parent.
         decides_alone = target.resource.ruled_by_parent and not grant.covers_all
-        kept = self._of_permitted_parent(grant) if decides_alone else self._kept(grant)
+        kept = self._of_permitted_parent(grant) if decides_alone else self.kept(grant)
         return WriteScope(target.rows, permission, [belonging], kept)
 
-    def _kept(self, grant: Grant) -> list[Condition]:
+    def kept(self, grant: Grant) -> list[Condition]:
         """Return the conditions that rows must fulfil which were written by the relation.
 
         They must belong to a parent that the caller's permission covers, if that depends on it.
@@ -144,14 +144,14 @@ class Related:
         self.target.or_denied(row_id, self.target.rows.get(row_id, scope), [belonging])
         return row_id
 
-    def creation(self, grant: Grant) -> Creation:
-        """Return how rows of the target are created; raise the access error."""
+    def creation(self) -> Creation:
+        """Return how the rules of the target let its rows be created; raise the access error."""
         target = self.target
         # A user who is created is nobody's.
         method = CREATE if target.is_owner_model else CREATE_RELATED
         permission = self.permission(method)
         # $owner may create a row through a relation, whosever it is then.
-        required = [*target.rows.written_scope(permission, is_own=True), *self._kept(grant)]
+        required = target.rows.written_scope(permission, is_own=True)
         return Creation(permission.user_id, required)
 
     def update(self, row_id: Id, scope: WriteScope) -> ResponseReturnValue:

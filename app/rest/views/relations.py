@@ -88,14 +88,14 @@ class HasOneViews(Related):
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Create the row that belongs to the parent, if there is none."""
         parent_id = self.parent_id(grant, id)
-        user_id, required = self.creation(grant)
+        user_id, required = self.creation()
         new = self.target.prepare(read_body(), user_id, self.link_to(parent_id))
         with transaction():
             # Concurrent requests create one after the other.
             self.parent.rows.lock(parent_id)
             if self.target.rows.count([self.belonging(self.key(parent_id))]):
                 raise Conflict(f"There is a {self.target.singular} already.")
-            rows = self.target.insert(new, required)
+            rows = self.target.insert(new, [*required, *self.kept(grant)])
         return respond_row(self.target, rows[0])
 
     @declare(
@@ -207,9 +207,9 @@ class HasManyViews(Related):
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Create a row that belongs to the parent, or all rows of an array or none."""
         link = self.link_to(self.parent_id(grant, id))
-        user_id, required = self.creation(grant)
+        user_id, required = self.creation()
         body = read_items()
-        rows = self.target.create(body, user_id, link, required)
+        rows = self.target.create(body, user_id, link, [*required, *self.kept(grant)])
         return respond_created(self.target, rows, body)
 
     @declare("destroyById", WRITE, "DELETE /<fk>", requires="deleteById", has_preconditions=True)
