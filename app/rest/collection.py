@@ -425,6 +425,8 @@ class Collection:
         if self.resource.owner_may_change and gives_away(key, values, find_value):
             return scope.giving_away()
         check_owner(name, key, values, find_value)
+        if not scope.grant.by_row:
+            return scope
         # It must be the owner's then, too, whatever another request makes of it.
         return scope.limited(self.rows.owned_by(values[key]))
 
