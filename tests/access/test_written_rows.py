@@ -366,6 +366,17 @@ def test_a_write_within_any_other_permission_is_one_statement(serve):
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_document_says_who_may_create_and_that_it_may_be_refused(serve):
+    document = serve()("GET", "/openapi.json").json
+
+    creation = document["paths"]["/shifts"]["post"]
+    assert creation["description"].endswith(
+        "For those who have the role `coordinator` for the row."
+    )
+    assert {"401", "403", "422"} <= creation["responses"].keys()
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_change_of_very_many_rows_by_a_role_is_refused_as_a_whole(serve):
     call = serve()
     rows = [{"title": "s", "site_id": 1, "owner_id": 2}] * (MAX_CHECKED - 1)
