@@ -307,7 +307,7 @@ class InvalidFilter(exceptions.BadRequest):
 
 
 class TooManyRows(exceptions.BadRequest):
-    """More rows are selected than one request may change, as hooks are called for each."""
+    """More rows are selected than one request may change, as each is looked at."""
 
     error_code = "TOO_MANY_ROWS"
 

@@ -75,6 +75,7 @@ INTERNALS = {
         "sqlalchemy.Pool": "_invalidate",
         "sqlalchemy.Engine": "_sqla_logger_namespace",
         "sqlalchemy.orm.registry": "_dispose_cls",
+        "sqlalchemy.sql.Select": "_auto_correlate _correlate _correlate_except",
         "sqlalchemy.types.TypeEngine": "_variant_mapping",
     },
     # app/connector bounds the time to connect, and chooses the addresses.

@@ -38,6 +38,7 @@ from .rules import (
     parse_rules,
 )
 
+CREATE = "create"
 # The name of the rules for rows that are created through a relation, for which $owner may be the
 # caller: their model is not asked alone, but after the row that they belong to.
 CREATE_RELATED = "create through a relation"
@@ -79,6 +80,16 @@ class Grant:
             return [] if self.decision.others else [false()]
         return [owner == self.user_id if self.decision.own else owner != self.user_id]
 
+    def written_scope(
+        self, owner: Column[Any] | None, is_own: bool = False
+    ) -> list[ColumnElement[bool]]:
+        """Return the conditions that rows must fulfil once they were written.
+
+        None, unless the permission depends on the row: the owner in a body is checked with it. With
+        `is_own` the caller counts as the owner, whosever the rows are then.
+        """
+        return []
+
     @property
     def only_own(self) -> bool:
         """Whether only the caller's own rows are permitted."""
@@ -107,11 +118,14 @@ class RowGrant(Grant):
 
     def scope(self, owner: Column[Any] | None) -> list[ColumnElement[bool]]:
         """Return the condition that the first rule which applies to a row allows the call."""
-        permitted: ColumnElement[bool] = false()
-        for rule in reversed(self.rules):
-            applies = self._applies(rule.principal, owner)
-            permitted = or_(applies, permitted) if rule.allow else and_(not_(applies), permitted)
-        return [permitted]
+        is_own = false() if owner is None else func.coalesce(owner == self.user_id, false())
+        return [self._permitted(is_own)]
+
+    def written_scope(
+        self, owner: Column[Any] | None, is_own: bool = False
+    ) -> list[ColumnElement[bool]]:
+        """Return the condition of the scope: a row that was written must be within it, too."""
+        return [self._permitted(true())] if is_own else self.scope(owner)
 
     @property
     def only_own(self) -> bool:
@@ -122,13 +136,19 @@ class RowGrant(Grant):
         """Tell whether rows of a user may be permitted."""
         return bool(self.decision)
 
-    def _applies(self, principal: Principal, owner: Column[Any] | None) -> ColumnElement[bool]:
+    def _permitted(self, is_own: ColumnElement[bool]) -> ColumnElement[bool]:
+        """Return the condition of the rules, given the one that a row is the caller's."""
+        permitted: ColumnElement[bool] = false()
+        for rule in reversed(self.rules):
+            applies = self._applies(rule.principal, is_own)
+            permitted = or_(applies, permitted) if rule.allow else and_(not_(applies), permitted)
+        return permitted
+
+    def _applies(self, principal: Principal, is_own: ColumnElement[bool]) -> ColumnElement[bool]:
         """Return the condition that a rule for this principal applies to a row; never NULL."""
         if principal in self.dynamic:
             return func.coalesce(self.dynamic[str(principal)](self.user_id), false())
-        if principal == OWNER:
-            return false() if owner is None else func.coalesce(owner == self.user_id, false())
-        return true()
+        return is_own if principal == OWNER else true()
 
 
 @dataclass(frozen=True)
@@ -145,6 +165,12 @@ class SparingGrant(Grant):
         """Return the conditions of the permission, and that a row is of no admin."""
         others = false() if owner is None else not_(is_admin(owner))
         return [*self.granted.scope(owner), others]
+
+    def written_scope(
+        self, owner: Column[Any] | None, is_own: bool = False
+    ) -> list[ColumnElement[bool]]:
+        """Return the conditions of the permission: no write makes a user an admin."""
+        return self.granted.written_scope(owner, is_own)
 
     @property
     def only_own(self) -> bool:
@@ -173,9 +199,9 @@ def install_rules(
 
     `methods` maps each method's name to its access type; `owned` are the methods whose rows have
     owners, and rules for $owner apply to no others; `by_row` are those that apply the scope of a
-    grant, and rules for the `dynamic` roles apply to no others; no personal token may call those
-    that are `session_only`. Raises ConfigurationError for a rule of a method that does not exist,
-    or to which it cannot apply.
+    grant to the rows that they read, change or create, and rules for the `dynamic` roles apply to
+    no others; no personal token may call those that are `session_only`. Raises ConfigurationError
+    for a rule of a method that does not exist, or to which it cannot apply.
     """
     dynamic = dynamic or {}
     replaced = (app.config["ACLS"] or {}).get(model)
@@ -198,11 +224,17 @@ def install_rules(
             access,
             dynamic,
             session_only=method in session_only,
-            spares_admins=model == USERS and access != READ and method in by_row,
+            spares_admins=_spares_admins(model, method, access) and method in by_row,
         )
-    if "create" in methods:
-        applicable = _applicable(rules, bool(owned), dynamic)
-        compiled[model, CREATE_RELATED] = MethodRules(applicable, "create", methods["create"])
+    if CREATE in methods:
+        barred = () if CREATE in by_row else dynamic
+        applicable = _applicable(rules, bool(owned), barred)
+        compiled[model, CREATE_RELATED] = MethodRules(applicable, CREATE, methods[CREATE], dynamic)
+
+
+def _spares_admins(model: str, method: str, access: str) -> bool:
+    """Return True for a method that changes users: a new user is no admin."""
+    return model == USERS and access != READ and method != CREATE
 
 
 def _applicable(rules: Iterable[Rule], has_owner: bool, barred: Collection[str]) -> list[Rule]:
@@ -216,7 +248,7 @@ def _applicable(rules: Iterable[Rule], has_owner: bool, barred: Collection[str])
 
 def related_method(method: str) -> str:
     """Return the name of the rules for a method of a model that a relation calls."""
-    return CREATE_RELATED if method == "create" else method
+    return CREATE_RELATED if method == CREATE else method
 
 
 def check_acls(app: Flask) -> None:
@@ -351,3 +383,11 @@ def denial(model: str, row_id: object = None) -> HTTPException:
     if status == 404:
         return ModelNotFound(model, row_id)
     return AuthorizationRequired() if status == 401 else AccessDenied()
+
+
+def denial_of_result(model: str) -> HTTPException:
+    """Return the error for a write that would leave a row which the caller may not write."""
+    error = denial(model)
+    if isinstance(error, AccessDenied):
+        error.description = "The row would become one that you may not write."
+    return error

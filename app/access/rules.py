@@ -266,7 +266,7 @@ def check_dynamic(rules: Iterable[Rule], by_row: Collection[str], dynamic: Colle
         if rule.principal in dynamic and (rowless := rule.properties - set(by_row) - {"*"}):
             raise ValidationError(
                 f"the dynamic role {rule.principal} cannot be used for {min(rowless)!r}: it is not "
-                "about rows that exist"
+                "about rows"
             )
 
 

@@ -110,6 +110,12 @@ class RemoteRows(Repository):
         owner = self._names[self.owner.key]
         return [Permitted(owner, grant.user_id, decision.own, decision.others)]
 
+    def owned_by(self, user_id: Id | None) -> Permitted:
+        """Return the condition that a row belongs to a user."""
+        if self.owner is None:
+            return self.nothing
+        return Permitted(self._names[self.owner.key], user_id, own=True, others=False)
+
     def by_id(self, row_id: Id) -> WithId:
         """Return the condition that a row has an id."""
         return WithId(row_id)

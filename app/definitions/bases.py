@@ -48,11 +48,13 @@ NOT_CONFIGURABLE = ("base", "super", "relations", "acls", "dataSource", "propert
 # Keys of a file, and of its options, that are no settings.
 NO_SETTINGS = ("options", "excludeBaseProperties", "properties", "relations", "acls")
 NO_SETTINGS_OF_OPTIONS = ("relations", "acls")
+# A key of ours: whether owners may give their rows to others.
+OWNER_MAY_CHANGE = "ownerMayChange"
 # Settings that a model has from its base, and those of them that add to the base's: objects and
 # lists, and lists of names.
 INHERITED = (
     *("strict", "scope", "hidden", "protected", "mixins", "methods", "owner", "ownerRelations"),
-    *("defaultPermission", "replaceOnPUT", "strictDelete", "forceId"),
+    *("defaultPermission", "replaceOnPUT", "strictDelete", "forceId", OWNER_MAY_CHANGE),
 )
 COLLECTED = ("mixins", "methods")
 NAMES = ("hidden", "protected")

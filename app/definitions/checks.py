@@ -15,6 +15,7 @@ from app.rest.resource import Resource
 from app.rest.views.collection import usual_endpoints
 from app.settings import is_compatible
 
+from .bases import OWNER_MAY_CHANGE
 from .definition import Definition
 from .reading import Models
 from .relations import ResolvedRelations
@@ -29,9 +30,19 @@ def check(models: Models, resolved: Mapping[str, ResolvedRelations], users: Reso
     """
     for definition in models.definitions.values():
         _check_scope(definition)
+    for definition in models.stored:
+        owner = None if definition is models.users else resolved[definition.name].owner
+        check_owner_may_change(definition, owner)
     if models.problems.found:
         for definition in models.stored:
             _check_methods(definition, models, resolved[definition.name], users)
+
+
+def check_owner_may_change(definition: Definition, owner: str | None) -> None:
+    """Warn of a permission for owners to give rows away that have none; `owner` is the column."""
+    if definition.owner_may_change and owner is None:
+        place = definition.at(OWNER_MAY_CHANGE)
+        place.warn("is without effect: no property says whose a row is")
 
 
 def _check_scope(definition: Definition) -> None:

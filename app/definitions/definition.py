@@ -20,7 +20,7 @@ from app.rest.filters.kinds import Kind, identifier
 from app.rest.relations import BELONGS_TO
 from app.rest.visibility import Visibility
 
-from .bases import OTHER_NAMES, USER, USER_SETTINGS, MergedModel
+from .bases import OTHER_NAMES, OWNER_MAY_CHANGE, USER, USER_SETTINGS, MergedModel
 from .files import CONFIG, Source
 from .ids import FORCE_ID, IdProperty, take_id
 from .mixins import read_times
@@ -51,7 +51,7 @@ KEYS = (
     *("mixins", "methods", "owner", "ownerRelations", "defaultPermission", "resourceName"),
     *OTHER_NAMES.values(),
     *MAPPINGS,
-    *("replaceOnPUT", "strictDelete", FORCE_ID, REMOTING, DISABLED),
+    *("replaceOnPUT", "strictDelete", OWNER_MAY_CHANGE, FORCE_ID, REMOTING, DISABLED),
 )
 
 
@@ -107,6 +107,8 @@ class Definition:
     replaces_on_put: bool = True
     # Whether deleting a row that does not exist is an error for every client.
     finds_deleted: bool = False
+    # Whether an owner may name another owner.
+    owner_may_change: bool = False
     # The models in JSON that it extends.
     bases: frozenset[str] = frozenset()
     is_public: bool = True
@@ -261,6 +263,7 @@ def read_definition(merged: MergedModel) -> Definition:
         switches=merged.switches,
         replaces_on_put=settings.get("replaceOnPUT") is not False,
         finds_deleted=settings.get("strictDelete") is True,
+        owner_may_change=_owner_may_change(declared[OWNER_MAY_CHANGE]),
         bases=merged.bases,
         is_public=merged.is_public,
         data_source=merged.data_source,
@@ -379,6 +382,12 @@ def _owner_relations(declared: Declaration) -> list[str] | bool:
         return given
     declared.add("must be true, or a list of relations")
     return False
+
+
+def _owner_may_change(declared: Declaration) -> bool:
+    if not isinstance(declared.value, bool | None):
+        declared.add("must be true or false")
+    return declared.value is True
 
 
 def _allows_by_default(declared: Declaration) -> bool | None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.problems import MISSPELT, suggest
 from app.properties.declaration import Declaration
@@ -25,8 +25,10 @@ KEYS = (
 )
 # Those of them that name foreign keys.
 NAMED_KEYS = ("foreignKey", "keyThrough")
-# Options that would change which rows a relation has.
-UNSUPPORTED = ("scope", "primaryKey", "properties", "invertProperties")
+# A filter for the rows that a relation leads to.
+SCOPE = "scope"
+# Other options that would change which rows a relation has.
+UNSUPPORTED = ("primaryKey", "properties", "invertProperties")
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,19 @@ class Relations:
         if reason := _unserved(definition, name, relation):
             relation.warn(f"is not served: {reason}")
             return None
+        link = self._make(definition, name, kind, relation)
+        scope = relation.mapping.get(SCOPE)
+        if link is None or link.is_embedded or not scope:
+            return link
+        if not isinstance(scope, Mapping):
+            relation[SCOPE].add("must be a filter")
+            return None
+        return replace(link, scope=scope)
+
+    def _make(
+        self, definition: Definition, name: str, kind: str, relation: Declaration
+    ) -> Relation | None:
+        """Return a relation of one of the kinds; None, and a problem or a warning, without keys."""
         if relation.mapping.get("polymorphic"):
             return self._polymorphic.link(definition, name, relation)
         if kind in HELD:
@@ -124,7 +139,10 @@ class Relations:
 
     def _held(self, definition: Definition, name: str, relation: Declaration) -> Relation | None:
         """Return the relation to the data of a property, which is added."""
-        for option in UNSUPPORTED:
+        ignored = (
+            UNSUPPORTED if relation.mapping["type"] == REFERENCES_MANY else (*UNSUPPORTED, SCOPE)
+        )
+        for option in ignored:
             if relation.mapping.get(option):
                 relation[option].warn("is ignored")
         kind, model = str(relation.mapping["type"]), str(relation.mapping.get("model"))
@@ -200,5 +218,7 @@ def _unserved(definition: Definition, name: str, relation: Declaration) -> str:
         return "there is a property or a call of this name"
     if not re.fullmatch(r"[A-Za-z_][\w-]*", name, re.ASCII):
         return "its name cannot stand in a path"
-    found = [option for option in UNSUPPORTED if declared.get(option)]
+    to_any = declared["type"] == BELONGS_TO and declared.get("polymorphic")
+    unsupported = (*UNSUPPORTED, SCOPE) if to_any else UNSUPPORTED
+    found = [option for option in unsupported if declared.get(option)]
     return f"{found[0]} is not supported" if found and declared["type"] not in HELD else ""

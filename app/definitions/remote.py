@@ -12,6 +12,7 @@ from app.datasources.remote import register_remote_resource
 from app.rest.endpoint import Endpoint
 from app.rest.resource import Resource
 
+from .checks import check_owner_may_change
 from .definition import Definition, belongs_to
 from .owners import owner_property
 from .reading import Models, json_models
@@ -49,7 +50,9 @@ def _serve(app: Flask, definition: Definition, models: Models) -> None:
 
 def _make_resource(definition: Definition, models: Models) -> Resource:
     """Return the resource of a model: without relations, and with ids that the service gives."""
-    related = ResolvedRelations({}, (), _owner_column(definition, models))
+    owner = _owner_column(definition, models)
+    check_owner_may_change(definition, owner)
+    related = ResolvedRelations({}, (), owner)
     resource = make_resource(definition, make_detached_model(definition), related)
     return replace(resource, withheld=definition.hidden, default_filter={}, id_on_create=False)
 

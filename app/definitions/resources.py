@@ -49,6 +49,7 @@ def make_resource(
         ruled_by_parent=ruled_by_parent,
         replaces_on_put=definition.replaces_on_put,
         finds_deleted=definition.finds_deleted,
+        owner_may_change=definition.owner_may_change,
         protected=definition.protected,
         withheld=definition.hidden - _written_only(definition),
         embedded=definition.embedded,

@@ -19,6 +19,7 @@ from app.rest.collection import (
     served_collections,
 )
 from app.rest.resource import Resource
+from app.rest.scoped import target_of
 from app.rest.views.collection import register_resource
 from app.rest.views.includes import parse_includes
 from app.settings import PARENT
@@ -85,6 +86,7 @@ def init_app(app: Flask) -> None:
         for name in sorted(targets_of(resolved) & RESOURCES.keys()):
             register_resource(app, RESOURCES[name])
         _serve(app, models, resolved)
+        _check_scopes(models, resolved)
         serve_plain(app, models)
         register_endpoints_of_roles(app, models.public_roles)
     report(app, models.problems)
@@ -160,6 +162,17 @@ def _serve(app: Flask, models: Models, resolved: Mapping[str, ResolvedRelations]
     collections = served_collections.of(app)
     for definition in models.definitions.values():
         _check_default_includes(collections[definition.plural], definition)
+
+
+def _check_scopes(models: Models, resolved: Mapping[str, ResolvedRelations]) -> None:
+    """Report scopes of relations that are no filters of what these lead to, if that is served."""
+    for definition in models.stored:
+        for name, relation in resolved[definition.name].relations.items():
+            if relation.scope and relation.target in served_collections.current:
+                try:
+                    target_of(relation)
+                except InvalidFilter as error:
+                    definition.relations[name]["scope"].add(str(error.description))
 
 
 def _check_default_includes(collection: Collection, definition: Definition) -> None:

@@ -27,7 +27,7 @@ from app.rest.views.paging import LINK, TOTAL_COUNT
 
 from .responses import body_errors, responses, schema_errors
 from .schemas import Json, Schemas, any_of, id_schema, model_name
-from .security import Security
+from .security import Security, find_links
 from .tags import (
     NOT_MODIFIED,
     TAG_HEADER,
@@ -71,6 +71,7 @@ class EndpointOperation:
         self._resource = resources.get(self._tag)
         # The resource of the body and the answer: for a relation, its target.
         self._subject = resources.get(endpoint.subject or self._tag)
+        self._links = find_links(app, endpoint)
         self._answers = [resources[name] for name in endpoint.answers]
         self._literal = (app.config["TOKEN_MIDDLEWARE"] or {}).get("currentUserLiteral")
         # In the order of the path.
@@ -175,6 +176,9 @@ class EndpointOperation:
         return self._endpoint.body is not None and self._verb not in BODILESS
 
     def _body(self, schemas: Schemas) -> Json | None:
+        if self._endpoint.makes_link and self._endpoint.relation:
+            schema = schemas.of_link(self._endpoint.relation, self._links)
+            return {"required": False, "content": {self._endpoint.body_type: {"schema": schema}}}
         if not self._has_body:
             return None
         schema = schemas.of_body(self._endpoint.body, self._subject)
@@ -218,7 +222,8 @@ class EndpointOperation:
         if self._resource is not None:
             yield from self._row_errors(self._resource)
         # Logging out reads one whatever the verb.
-        if self._endpoint.body is not None and not self._endpoint.max_upload:
+        takes_body = self._endpoint.body is not None or self._endpoint.makes_link
+        if takes_body and not self._endpoint.max_upload:
             yield from body_errors()
             yield from schema_errors(self._endpoint.body)
 
@@ -234,6 +239,9 @@ class EndpointOperation:
                 name for name, field in subject.create_schema.load_fields.items() if field.required
             ]
             yield ValidationError({name: [BLANK] for name in required[:1]})
+            yield Conflict(OVERTAKEN)
+        if self._endpoint.makes_link:
+            yield ValidationError({})
             yield Conflict(OVERTAKEN)
         if self._endpoint.finds_row:
             yield ModelNotFound(subject.singular, subject.id_form.example)

@@ -11,6 +11,7 @@ from flask import Flask
 from app.rest.collection import Collection, served_collections
 from app.rest.fields.base import Number
 from app.rest.filters.tree import OTHERS
+from app.rest.relations import Relation
 from app.rest.views.own_endpoints import collection_with
 
 from .filter_schemas import filter_schema, where_schema
@@ -138,6 +139,23 @@ class Schemas:
     def of_body(self, declared: Any, subject: Collection | None) -> Json:
         """Return the schema of a declared body; names in it refer to schemas of `subject`."""
         return self._schema(declared, request_schema, subject)
+
+    def of_link(self, relation: Relation, model: Collection | None) -> Json:
+        """Return the schema of a link of a relation, without the ids of both sides.
+
+        `model` is the one whose rows the links are, if that is served.
+        """
+        if model is None:
+            return _closed({})
+        new = self.named[f"New{model_name(model)}"]
+        keys = (relation.foreign_key, relation.target_key)
+        ids = [name for name, column in model.properties.items() if column.key in keys]
+        return {
+            **new,
+            "properties": _omit(new["properties"], *ids),
+            "required": [name for name in new.get("required", ()) if name not in ids],
+            "examples": [_omit(example, *ids) for example in new["examples"]],
+        }
 
     def of_answer(self, declared: Any, subject: Collection | None) -> Json:
         """Return the schema of a declared answer; names in it refer to schemas of `subject`."""

@@ -7,7 +7,7 @@ from werkzeug.exceptions import HTTPException
 
 from app import errors
 from app.access.identity import QUERY, token_transports
-from app.access.policy import USERS, compiled_rules, related_method
+from app.access.policy import CREATE, CREATE_RELATED, USERS, compiled_rules, related_method
 from app.access.rules import READ, STRONG, Decision, MethodRules
 from app.database.ids import app_id_form
 from app.ids import Id
@@ -51,11 +51,7 @@ class Security:
         self._included = set[MethodRules]()
         if subject is not None and endpoint.query == "filter":
             self._included = set(_rules_of_included(app, subject))
-        # Those for creating the row that an upsert does not find.
-        creation = name.partition(".")[0], "create"
-        self._creation = (
-            [*self._rules, compiled_rules.of(app)[creation]] if endpoint.may_create else []
-        )
+        self._creation = _rules_of_creation(app, name, endpoint, self._rules)
         self._app = app
         self._name = name.partition(".")[0]
         self._subject = endpoint.subject or self._name
@@ -153,6 +149,8 @@ class Security:
         """Tell whether a logged-in user may be denied access."""
         if (self._is_owner_id and not self.any_row) or not self._may_create(ANY_USER_ID):
             return True
+        if any(rules.dynamic for rules in (*self._rules, *self._creation)):
+            return True
         may_include = all(rules.decision(ANY_USER_ID) for rules in self._included)
         rules = (*self._rules, *self._included)
         return not (self.user and may_include) or any(map(_may_deny_role, rules))
@@ -174,7 +172,7 @@ class Security:
         )
 
     def _may_create(self, user_id: Id | None) -> bool:
-        """Tell whether a caller may create the row that an upsert does not find."""
+        """Tell whether a caller may create what an upsert does not find, and all of a link."""
         return all(rules.decision(user_id).others for rules in self._creation)
 
     def _denial(self) -> HTTPException:
@@ -206,6 +204,30 @@ class Security:
             for role in sorted(named)
             if all(rules.decision(ANY_USER_ID, [role]) for rules in self._rules)
         ]
+
+
+def find_links(app: Flask, endpoint: Endpoint) -> Collection | None:
+    """Return the collection whose rows an endpoint makes to link others, if there is one."""
+    relation = endpoint.relation
+    if not endpoint.makes_link or relation is None:
+        return None
+    served = served_collections.of(app).values()
+    return next((collection for collection in served if collection.model is relation.through), None)
+
+
+def _rules_of_creation(
+    app: Flask, name: str, endpoint: Endpoint, rules: list[MethodRules]
+) -> list[MethodRules]:
+    """Return the rules by which an endpoint creates a row, beside what it does for everybody.
+
+    Of an upsert, the one that it does not find; of a link, its row with what the body says.
+    """
+    compiled = compiled_rules.of(app)
+    if endpoint.may_create:
+        return [*rules, compiled[name.partition(".")[0], CREATE]]
+    links = find_links(app, endpoint)
+    key = links.name if links else "", CREATE_RELATED
+    return [compiled[key]] if key in compiled else []
 
 
 def _rules_of(app: Flask, name: str, endpoint: Endpoint) -> list[MethodRules]:

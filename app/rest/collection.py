@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as Container
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, cast
 
 from flask import Flask
@@ -34,21 +34,22 @@ from .filters.kinds import LOWER_TEXT
 from .filters.parser import Properties, parse_filter, parse_where
 from .filters.sql import Column
 from .filters.tree import OTHERS, Filter
-from .relations import BELONGS_TO, Relation
+from .relations import Relation
 from .requests.compatibility import loader
 from .resource import Resource, shown_columns
 from .rows.embedded import EmbeddedObjects
 from .rows.hooks import SavedValues
-from .rows.owners import check_owner, owner_to_fix
+from .rows.owners import check_common_owner, check_owner, gives_away, may_name_others, owner_to_fix
 from .rows.references import (
     AnyReference,
     Reference,
-    TypedReference,
     check_changed_references,
     check_common_references,
     check_references,
 )
-from .rows.repository import Conditions, NewRow, Row, Values
+from .rows.repository import Condition, Conditions, NewRow, Row, Values
+from .rows.scopes import WriteScope
+from .rows.targets import references_of
 from .rows.undeclared import ATTRIBUTE, merge_others
 from .rows.writer import Check, Writer, writers
 from .visibility import Visibility
@@ -57,8 +58,9 @@ from .visibility import Visibility
 #: by the ways in which it may match.
 MAX_VALUES = 4000
 
-# Changes the rows that fulfil conditions, if a check permits it; returns them as they now are.
-CheckedStore = Callable[[Conditions, Values, Check | None], Sequence[Row]]
+# Changes the rows that fulfil conditions, if a check permits it, and further conditions are
+# fulfilled then; returns them as they now are.
+CheckedStore = Callable[[Conditions, Values, Check | None, Sequence[Condition]], Sequence[Row]]
 
 
 class Collection:
@@ -168,9 +170,13 @@ class Collection:
     @cached_property
     def most_new_rows(self) -> int:
         """The most rows that one request may create: `max_create`, fewer of wide models."""
+        return max(1, min(self.resource.max_create, MAX_VALUES // self.new_values_cost))
+
+    @cached_property
+    def new_values_cost(self) -> int:
+        """The values of a new row that count towards MAX_VALUES."""
         fields = self.create_schema.load_fields.values()
-        cost = sum(1 + sum(map(validation_cost, field.validators)) for field in fields)
-        return max(1, min(self.resource.max_create, MAX_VALUES // max(1, cost)))
+        return max(1, sum(1 + sum(map(validation_cost, field.validators)) for field in fields))
 
     @cached_property
     def new_values(self) -> SavedValues:
@@ -218,11 +224,8 @@ class Collection:
         """The properties that hold the id of another row and that clients may write."""
         written = _written(self.schema) | self._written_on_create
         relations = (*self.relations.values(), *self.resource.foreign_keys)
-        references = [
-            _reference(relation, written)
-            for relation in relations
-            if relation.kind == BELONGS_TO and written.keys() & relation.attributes
-        ]
+        free_key = self._owner if self.resource.owner_may_change else ""
+        references = references_of(relations, written, _find_served, free_key)
         known = {reference.attribute for reference in references}
         if self.written_owner and self.written_owner[1] not in known:
             # Without a relation it may be the id of anybody.
@@ -337,33 +340,58 @@ class Collection:
         return self.or_404(row_id, row)
 
     def create(
-        self, body: Values | list[Any], user_id: ids.Id | None, fixed: Values | None = None
+        self,
+        body: Values | list[Any],
+        user_id: ids.Id | None,
+        fixed: Values | None = None,
+        required: Sequence[Condition] = (),
     ) -> Sequence[Row]:
         """Create one row, or every row of a list, in one transaction; `user_id` is the caller's.
 
-        `fixed` are values by attribute that the client does not choose. Raises ValidationError,
-        which names the item of a list.
+        `fixed` are values by attribute that the client does not choose, and `required` conditions
+        that the rows must fulfil. Raises ValidationError, which names the item of a list, and the
+        access error.
         """
-        return self.insert(self.prepare(body, user_id, fixed))
+        return self.insert(self.prepare(body, user_id, fixed), required)
 
     def prepare(
-        self, body: Values | list[Any], user_id: ids.Id | None, fixed: Values | None = None
+        self,
+        body: Values | list[Any],
+        user_id: ids.Id | None,
+        fixed: Values | None = None,
+        each: Sequence[Values] = (),
     ) -> Sequence[NewRow]:
-        """Return what `insert` takes, from the arguments of `create`; not in a transaction."""
+        """Return what `insert` takes, from the arguments of `create`; not in a transaction.
+
+        `each` are further fixed values of each item of a list.
+        """
         many = isinstance(body, list)
         bodies = body if isinstance(body, list) else [body]
-        if len(bodies) > self.most_new_rows:
-            raise MalformedBody(f"The array must not have more than {self.most_new_rows} items.")
+        if (number := len(bodies)) > self.most_new_rows:
+            raise _too_many(self.most_new_rows)
         own = {self._owner: user_id} if self._owner else {}
         fixed = fixed or {}
-        given = [self._with_fixed(item, {**own, **fixed}) for item in bodies]
+        items = [{**fixed, **more} for more in each] if each else [fixed] * number
+        given = [
+            self._with_fixed(item, {**own, **of_item})
+            for item, of_item in zip(bodies, items, strict=True)
+        ]
         loaded = self.load(self.create_schema, given if many else given[0], many=many)
         new = loaded if many else [loaded]
         if self.written_owner:
-            own = owner_to_fix(self.name, own, fixed, new)
-        fixed = {**own, **fixed}
-        check_references(self.references, new, many, fixed)
-        return self.rows.prepare_insert([{**values, **fixed} for values in new])
+            own = owner_to_fix(self.name, own, items[0] if items else {}, new)
+        shared = {**own, **fixed}
+        items = [{**own, **of_item} for of_item in items] if each else [shared] * number
+        check_references(self.references, new, many, items)
+        stored = [{**values, **of_item} for values, of_item in zip(new, items, strict=True)]
+        return self.rows.prepare_insert(stored)
+
+    def check_linked(self, bodies: Sequence[Any], links: "Collection") -> None:
+        """Raise MalformedBody for more rows than one request may create with a link each."""
+        values = self.new_values_cost + links.new_values_cost
+        most = max(1, min(self.most_new_rows, MAX_VALUES // values))
+        if len(bodies) > most:
+            raise _too_many(most)
 
     def _with_fixed(self, body: Any, fixed: Values) -> Any:
         """Return the body of a new row with the fixed values that clients may write.
@@ -385,35 +413,39 @@ class Collection:
         written = by_name.keys() & self._written_on_create.values()
         return {name: by_name[name] for name in written} | rest
 
-    def update_all(self, conditions: Conditions, values: Values) -> int:
-        """Change every row that fulfils the conditions; return how many those were.
+    def write_scope(self, grant: Grant, *within: Condition) -> WriteScope:
+        """Return the scope of a grant for changes, of the rows that fulfil conditions."""
+        return WriteScope(self.rows, grant, within)
 
-        Raises ValidationError.
+    def update_all(self, scope: WriteScope, values: Values) -> int:
+        """Change every row within a scope; return how many those were.
+
+        Raises ValidationError, and the access error if a row would leave the scope.
         """
         if others := values.get(ATTRIBUTE):
             raise ValidationError({name: ["can be changed by its id only"] for name in others})
         self._embedded_objects.check_common(values)
-        if self.written_owner:
-            check_owner(self.name, *self.written_owner, values)
+        if self.written_owner and not (self.resource.owner_may_change and scope.grant.only_own):
+            check_common_owner(self.name, *self.written_owner, values)
         check_common_references(self.references, values)
-        return self.writer.update_all(conditions, values)
+        return self.writer.update_all(scope.conditions, values, scope.required)
 
     def update_one(
         self,
         row_id: ids.Id,
-        scope: Conditions,
+        scope: WriteScope,
         body: Values,
         partial: bool,
         check: Check | None = None,
     ) -> Row:
         """Update (`partial`) or replace one row within a scope from a body; return it.
 
-        `check` raises an error for a row that must not be changed. Raises ValidationError, or what
-        `or_denied` does.
+        `check` raises an error for a row that must not be changed. Raises ValidationError, the
+        access error if the row would leave the scope, or what `or_denied` does.
         """
 
         def find_row() -> Row:
-            return self.or_denied(row_id, self.rows.get(row_id, scope))
+            return self.or_denied(row_id, self.rows.get(row_id, scope.conditions))
 
         body, check = self._embedded_objects.complete(body, find_row, check)
         values = self.load(self.schema, body, partial=partial)
@@ -422,11 +454,7 @@ class Collection:
             return self.rows.value(find_row(), name)
 
         if self.written_owner:
-            name, key = self.written_owner
-            if name not in body:
-                # Replacing a row without naming its owner keeps it.
-                values.pop(key, None)
-            check_owner(self.name, name, key, values, find_value)
+            scope = self._owner_scope(scope, body, values, find_value)
         check_changed_references(self.references, values, find_value)
         if not values:
             return find_row()
@@ -438,15 +466,37 @@ class Collection:
         store = self.writer.update if partial else self.writer.replace
         return self._store(store, row_id, scope, values, check)
 
+    def _owner_scope(
+        self, scope: WriteScope, body: Values, values: Values, find_value: Callable[[str], Any]
+    ) -> WriteScope:
+        """Return the scope of a change of a row whose owner a body may name.
+
+        Raises ValidationError for one whom the caller may not name.
+        """
+        name, key = self.written_owner or ("", "")
+        if name not in body:
+            # Replacing a row without naming its owner keeps it.
+            values.pop(key, None)
+        if key not in values or may_name_others(self.name):
+            return scope
+        if self.resource.owner_may_change and gives_away(key, values, find_value):
+            return scope.giving_away()
+        check_owner(name, key, values, find_value)
+        if not scope.grant.by_row:
+            return scope
+        # It must be the owner's then, too, whatever another request makes of it.
+        return scope.limited(self.rows.owned_by(values[key]))
+
     def _store(
         self,
         store: CheckedStore,
         row_id: ids.Id,
-        scope: Conditions,
+        scope: WriteScope,
         values: Values,
         check: Check | None,
     ) -> Row:
-        rows = store([self.rows.by_id(row_id), *scope], values, check)
+        chosen = [self.rows.by_id(row_id), *scope.conditions]
+        rows = store(chosen, values, check, scope.required)
         return self.or_denied(row_id, rows[0] if rows else None)
 
     def delete_one(self, row_id: ids.Id, scope: Conditions, check: Check | None = None) -> None:
@@ -487,36 +537,12 @@ def get_resource(name: str) -> Resource:
     return declared[name]
 
 
-def _find_readable(name: str, row_ids: Container[ids.Id]) -> set[ids.Id]:
-    """Return those of the ids that are of rows of a collection which the caller may read."""
-    target = served_collections.current[name]
-    return target.rows.existing(row_ids, target.readable)
+def _too_many(most: int) -> MalformedBody:
+    return MalformedBody(f"The array must not have more than {most} items.")
 
 
-def _find_typed(
-    relation: Relation, type_: object, row_ids: Container[ids.Id]
-) -> set[ids.Id] | None:
-    """Return those of the ids that are of rows of a model which the caller may read.
-
-    None if the relation leads to no such model.
-    """
-    name = relation.resource_of(type_)
-    if name is None:
-        return None
-    parse = served_collections.current[name].id_form.parse
-    parsed = {row_id: parse(str(row_id)) for row_id in row_ids}
-    known = {row_id for row_id in parsed.values() if row_id is not None}
-    readable = _find_readable(name, known) if known else set()
-    return {given for given, row_id in parsed.items() if row_id in readable}
-
-
-def _reference(relation: Relation, written: Mapping[str, str]) -> AnyReference:
-    """Return the reference of a belongsTo relation; `written` are properties by attribute."""
-    key = relation.foreign_key
-    if not relation.has_types:
-        return Reference(written[key], key, partial(_find_readable, relation.target))
-    names = {name: written.get(name, name) for name in relation.attributes}
-    return TypedReference(names, key, relation.discriminator, partial(_find_typed, relation))
+def _find_served(name: str) -> Collection:
+    return served_collections.current[name]
 
 
 def _without_echoes(body: Values, known: Values) -> Values:

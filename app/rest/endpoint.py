@@ -15,6 +15,7 @@ from app.access.rules import DynamicRole, Rule
 from app.config import ConfigurationError
 from app.state import AppState
 
+from .relations import Relation
 from .requests.bodies import read_body
 from .requests.compatibility import Load, loader
 
@@ -88,6 +89,10 @@ class Endpoint:
     subject: str | None = None
     # The resources whose rows it may answer, if the subject differs from row to row.
     answers: tuple[str, ...] = ()
+    # Whether it makes a link of a relation through another model: the body is then a new row of
+    # that model, without the ids of both sides. And the relation that it is an endpoint of.
+    makes_link: bool = False
+    relation: Relation | None = None
     # A further method, of the subject, that the caller must be allowed to call.
     requires: str = ""
     # Whether the caller must be allowed to read the parent of the relation too.
@@ -102,8 +107,8 @@ class Endpoint:
     # Whether the rows that it reads or changes have owners and its view applies the scope of the
     # grant. Rules for $owner are allowed for these methods only.
     owned: bool = False
-    # Whether it does with rows that exist and its view applies the scope of the grant. Rules for
-    # dynamic roles are allowed for these methods only.
+    # Whether its view applies the scope of the grant to the rows that it reads, and to those that
+    # it writes as they are then. Rules for dynamic roles are allowed for these methods only.
     by_row: bool = False
     # Whether no personal token may call it, whatever its scopes name. None: as its resource says.
     session_only: bool | None = None

@@ -1,7 +1,10 @@
 """The relations of a resource to others."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import inspect
@@ -15,6 +18,9 @@ HAS_MANY = "hasMany"
 THROUGH = "hasManyThrough"
 REFERENCES_MANY = "referencesMany"
 EMBEDS_ONE, EMBEDS_MANY = "embedsOne", "embedsMany"
+
+# The scope of a relation that leads to all rows which belong to a row.
+ALL: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,13 @@ class Relation:
     # The name of this model there (hasOne, hasMany), or the resource of each name (belongsTo).
     type_name: str = ""
     types: Mapping[str, str] = field(default_factory=dict)
+    # A filter for the rows that it leads to; of one to several resources it has none.
+    scope: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def scope_text(self) -> str:
+        """The scope as JSON, which is the same for the same scope."""
+        return json.dumps(self.scope, sort_keys=True)
 
     @property
     def many(self) -> bool:
@@ -88,9 +101,12 @@ class Relation:
         return {} if id is None else {"id": id}
 
 
-def belongs_to(target: str, foreign_key: str) -> Relation:
-    """Return a relation to one row, whose id this model's attribute has."""
-    return Relation(BELONGS_TO, target, foreign_key)
+def belongs_to(target: str, foreign_key: str, scope: Mapping[str, Any] = ALL) -> Relation:
+    """Return a relation to one row, whose id this model's attribute has.
+
+    `scope` is a filter: rows that do not fulfil its `where` are as if they did not exist.
+    """
+    return Relation(BELONGS_TO, target, foreign_key, scope=scope)
 
 
 def belongs_to_any(types: Mapping[str, str], foreign_key: str, discriminator: str) -> Relation:
@@ -103,39 +119,61 @@ def belongs_to_any(types: Mapping[str, str], foreign_key: str, discriminator: st
 
 
 def has_one(
-    target: str, foreign_key: str, discriminator: str = "", type_name: str = ""
+    target: str,
+    foreign_key: str,
+    discriminator: str = "",
+    type_name: str = "",
+    scope: Mapping[str, Any] = ALL,
 ) -> Relation:
     """Return a relation to the one row of the target whose attribute has this model's id.
 
-    With a discriminator, it is to the row that has the type name in that attribute too.
+    With a discriminator, it is to the row that has the type name in that attribute too. `scope` is
+    as of `belongs_to`.
     """
-    return Relation(HAS_ONE, target, foreign_key, discriminator=discriminator, type_name=type_name)
+    return Relation(
+        HAS_ONE, target, foreign_key, discriminator=discriminator, type_name=type_name, scope=scope
+    )
 
 
 def has_many(
-    target: str, foreign_key: str, discriminator: str = "", type_name: str = ""
+    target: str,
+    foreign_key: str,
+    discriminator: str = "",
+    type_name: str = "",
+    scope: Mapping[str, Any] = ALL,
 ) -> Relation:
     """Return a relation to the rows of the target whose attribute has this model's id.
 
-    With a discriminator, it is to those that have the type name in that attribute too.
+    With a discriminator, it is to those that have the type name in that attribute too. `scope` is
+    as of `belongs_to`: `has_many("notes", "owner_id", scope={"where": {"stars": 5}})`.
     """
-    return Relation(HAS_MANY, target, foreign_key, discriminator=discriminator, type_name=type_name)
+    return Relation(
+        HAS_MANY, target, foreign_key, discriminator=discriminator, type_name=type_name, scope=scope
+    )
 
 
 def has_many_through(
-    target: str, through: type[Any], foreign_key: str, target_key: str
+    target: str,
+    through: type[Any],
+    foreign_key: str,
+    target_key: str,
+    scope: Mapping[str, Any] = ALL,
 ) -> Relation:
     """Return a relation to many rows, each of which may belong to many rows of this model.
 
     `through` is a model with an attribute for the id of this model and one for that of the target.
     LoopBack 3 calls this hasMany through, and hasAndBelongsToMany where the model has nothing else.
+    `scope` is as of `belongs_to`.
     """
-    return Relation(THROUGH, target, foreign_key, through, target_key)
+    return Relation(THROUGH, target, foreign_key, through, target_key, scope=scope)
 
 
-def references_many(target: str, attribute: str) -> Relation:
-    """Return a relation to the rows whose ids an array of this model has; it is only included."""
-    return Relation(REFERENCES_MANY, target, attribute)
+def references_many(target: str, attribute: str, scope: Mapping[str, Any] = ALL) -> Relation:
+    """Return a relation to the rows whose ids an array of this model has; it is only included.
+
+    `scope` is as of `belongs_to`.
+    """
+    return Relation(REFERENCES_MANY, target, attribute, scope=scope)
 
 
 def embeds_one(attribute: str) -> Relation:

@@ -123,6 +123,8 @@ class Resource:
     replaces_on_put: bool = True
     # Whether deleting a row that does not exist is 404, whatever COMPATIBILITY says.
     finds_deleted: bool = False
+    # Whether an owner may name another owner in a change of a row, who may be any user.
+    owner_may_change: bool = False
     # Whether clients may choose the id of a row that they create.
     id_on_create: bool = False
     # Whether they must; so it is where none is generated.

@@ -71,6 +71,7 @@ SHELF = {
     "relations": {
         "items": _has_many("Item", "shelfId"),
         "tags": {"type": "hasAndBelongsToMany", "model": "Tag"},
+        "readers": {"type": "hasMany", "model": "Reader", "through": "Loan"},
         **{f"items{number}": _has_many("Item", f"shelf{number}Id") for number in range(SHELF_KEYS)},
     },
     "acls": OPEN,
@@ -93,6 +94,16 @@ TAG = {
     },
     "acls": OPEN,
 }
+READER = {"name": "Reader", "properties": {"name": "string"}, "acls": OPEN}
+LOAN = {
+    "name": "Loan",
+    "properties": {"until": "date"},
+    "relations": {
+        "shelf": {"type": "belongsTo", "model": "Shelf"},
+        "reader": {"type": "belongsTo", "model": "Reader"},
+    },
+    "acls": OPEN,
+}
 # Its format takes long to match: 200 x 175 ways.
 LABEL = {
     "name": "Label",
@@ -110,6 +121,8 @@ MODELS = {
     "shelf": SHELF,
     "item": ITEM,
     "tag": TAG,
+    "reader": READER,
+    "loan": LOAN,
 }
 USER_PROPERTIES = {
     "profile": {"type": "object"},

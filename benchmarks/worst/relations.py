@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .models import REPORT_KEYS, SHELF_KEYS
-from .request import CALLER, Request, get, to_json
+from .request import CALLER, Request, get, post, to_json
 
 KEYS = [f"items{number}" for number in range(SHELF_KEYS)]
 FIRST = {"relation": "items", "scope": {"limit": 1, "fields": ["id"]}}
@@ -13,6 +13,7 @@ IN_ITEMS = {"tags": {"inq": [f"x{number}" for number in range(20)]}}
 IN_PATHS = {"or": [{f"extra.m{number}": 2} for number in range(20)]}
 
 
+FEW = {"limit": 9, "fields": ["id"]}
 # What is included below the same ten tags, which every shelf has.
 MARKED = {"relation": "marked", "scope": {"limit": 10, "fields": ["id"]}}
 
@@ -48,6 +49,21 @@ FILTERS: dict[str, dict[str, Any]] = {
     "items with shelves": {
         "include": {"relation": "items", "scope": {"limit": 2, "include": "shelf1"}}
     },
+    "tags with shelves": {"include": {"relation": "tags", "scope": {"include": "shelves"}}},
+    "items with shelves with items": {
+        "include": {
+            "relation": "items",
+            "scope": {
+                "fields": ["id"],
+                "include": {
+                    "relation": "shelf1",
+                    "scope": {"fields": ["id"], "include": {"relation": "items1", "scope": FEW}},
+                },
+            },
+        },
+        "fields": ["id"],
+        "limit": 90,
+    },
     "items with shelves with tags": {
         "include": {
             "relation": "items",
@@ -79,5 +95,8 @@ def requests() -> Iterator[Request]:
     yield get("related: reports", f"/api/folders/1/reports0?filter={to_json({'limit': 1})}")
     included = to_json({"include": ["items", "tags"], "limit": 500, "fields": ["id"]})
     yield get("related: shelves of a tag, included", f"/api/tags/1/shelves?filter={included}")
+    for relation in ("items", "tags", "readers"):
+        rows = [{"name": "x"}] * 1000
+        yield post(f"related: 1000 {relation}", f"shelves/1/{relation}", rows)
     yield Request("related: PUT of a link", "PUT", "/api/tags/1/shelves/rel/1", headers=CALLER)
     yield Request("related: DELETE of items", "DELETE", "/api/shelves/2/items", headers=CALLER)

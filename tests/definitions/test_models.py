@@ -5,7 +5,7 @@ from openapi_spec_validator import validate
 
 from tests.support.answers import field_codes, refusal
 
-from .library import LIBRARY, NOTE, OPEN, rule
+from .library import LIBRARY, LOAN, NOTE, OPEN, rule
 
 
 @pytest.fixture
@@ -224,6 +224,46 @@ def test_relations_of_every_kind_lead_to_their_rows(library):
     assert api("GET", "/books/1/author", token=token).json == jane
     assert api("DELETE", "/books/1/readers/rel/2", token=token).status_code == 204
     assert api("GET", "/loans", token=token).json == []
+
+
+def test_the_link_to_a_row_goes_with_the_row(library):
+    api, token = library
+    for path, body in [
+        *(("/books", {"title": "Emma"}), ("/books", {"title": "Persuasion"})),
+        *(("/books/1/readers", {"name": "Jane"}), ("/books/1/shelves", {"name": "A"})),
+    ]:
+        assert api("POST", path, body, token=token).status_code == 200
+    stale = {"If-Match": '"other"'}
+
+    refused = api("DELETE", "/books/1/readers/1", token=token, headers=stale)
+
+    assert refusal(refused) == (412, "PRECONDITION_FAILED")
+    assert len(api("GET", "/loans", token=token).json) == 1
+    assert refusal(api("DELETE", "/books/2/readers/1", token=token)) == (404, "MODEL_NOT_FOUND")
+    for path in ("readers", "shelves"):
+        assert api("DELETE", f"/books/1/{path}/1", token=token).status_code == 204
+        assert api("GET", f"/books/1/{path}/count", token=token).json == {"count": 0}
+    for path in ("/loans", "/people", "/shelves"):
+        assert api("GET", path, token=token).json == []
+
+
+@pytest.mark.parametrize("is_required", [False, True])
+def test_an_array_creates_rows_and_their_links_or_none(serve, is_required):
+    until = {"type": "dateonly", "required": is_required}
+    api = serve({**LIBRARY, "loan": {**LOAN, "properties": {"until": until}}})
+    token, bodies = api.logged_in(), [{"name": "A"}, {"name": "B"}]
+    api("POST", "/books", {"title": "Emma"}, token=token)
+
+    shelves = api("POST", "/books/1/shelves", bodies, token=token).json
+    readers = api("POST", "/books/1/readers", bodies, token=token)
+
+    assert api("GET", "/books/1/shelves", token=token).json == shelves
+    assert [shelf["name"] for shelf in shelves] == ["A", "B"]
+    stored = [] if is_required else readers.json
+    assert api("GET", "/books/1/readers", token=token).json == stored
+    assert api("GET", "/people", token=token).json == stored
+    if is_required:
+        assert field_codes(readers) == {"0.until": ["presence"], "1.until": ["presence"]}
 
 
 def test_a_row_belongs_to_its_creator_and_is_private_to_its_owner(serve):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.config import ConfigurationError
 from tests.support.answers import field_codes, refusal
 
 from .library import rule
@@ -61,6 +62,68 @@ def test_a_rule_for_the_owner_changes_own_rows_by_every_call(serve):
     assert api("POST", where, {"text": "b"}, token=ada).json["id"] == 1
     assert refusal(api("POST", where, {"text": "b"}, token=ada)) == (403, "ACCESS_DENIED")
     assert api("GET", "/notes", token=bob).json == [{"id": 2, "text": "a", "ownerId": 2}]
+
+
+GIVABLE = {
+    **NOTE,
+    "acls": [rule("$authenticated", property="create"), rule("$owner")],
+    "ownerMayChange": True,
+}
+CHANGING = ["__create__notes", "__get__notes", "__updateById__notes"]
+CHANGING_ACCOUNT = {**ACCOUNT, "acls": [rule("$owner", property=CHANGING)]}
+
+
+def test_an_owner_may_not_give_a_row_away(serve):
+    api = serve({"note": {**GIVABLE, "ownerMayChange": False}, "account": CHANGING_ACCOUNT})
+    ada, _ = api.logged_in(), api.logged_in("bob@example.com")
+    api("POST", "/notes", {"text": "a"}, token=ada)
+
+    for verb, path in [
+        *(("PATCH", "/notes/1"), ("PUT", "/notes/1")),
+        *(("POST", "/notes/update?where={}"), ("PUT", "/users/1/notes/1")),
+    ]:
+        answer = api(verb, path, {"ownerId": 2}, token=ada)
+        assert field_codes(answer) == {"ownerId": ["invalid"]}, path
+
+
+def test_an_owner_may_give_a_row_to_any_user_where_the_model_says_so(serve):
+    api = serve({"note": GIVABLE, "account": CHANGING_ACCOUNT})
+    ada, bob = api.logged_in(), api.logged_in("bob@example.com")
+
+    for verb, path in [
+        *(("PATCH", "/notes/{}"), ("PUT", "/notes/{}"), ("POST", "/notes/{}/replace")),
+        *(("POST", "/notes/update?where={{}}"), ("PUT", "/users/1/notes/{}")),
+    ]:
+        note = api("POST", "/notes", {"text": "a"}, token=ada).json["id"]
+        given = api(verb, path.format(note), {"ownerId": 2}, token=ada)
+        assert given.status_code == 200, (path, given.json)
+        assert api("GET", f"/notes/{note}", token=ada).status_code == 404
+        assert api("GET", f"/notes/{note}", token=bob).json["ownerId"] == 2
+        # It is not hers to take back.
+        again = api("PATCH", f"/notes/{note}", {"ownerId": 1}, token=ada)
+        assert refusal(again) == (404, "MODEL_NOT_FOUND")
+    api("POST", "/notes", {"text": "a"}, token=ada)
+    for verb, path, body in [
+        *(("PATCH", "/notes/6", {"ownerId": 99}), ("POST", "/notes", {"ownerId": 2})),
+        ("POST", "/notes/update?where={}", {"ownerId": 99}),
+    ]:
+        answer = api(verb, path, body, token=ada)
+        assert field_codes(answer) == {"ownerId": ["invalid"]}, path
+    assert api("GET", "/notes", token=ada).json == [{"id": 6, "text": "a", "ownerId": 1}]
+
+
+def test_who_may_own_no_row_may_give_none_away(serve, caplog):
+    models = {
+        "note": {"name": "Note", "properties": {"text": "string"}, "ownerMayChange": True},
+        "account": {**ACCOUNT, "relations": {}, "ownerMayChange": True},
+    }
+
+    serve(models)
+
+    for file in ("note.json", "account.json"):
+        assert f"{file}: ownerMayChange: is without effect: no property says" in caplog.text
+    with pytest.raises(ConfigurationError, match=r"note\.json: ownerMayChange: must be true or"):
+        serve({"note": {**models["note"], "ownerMayChange": "true"}})
 
 
 def test_head_of_a_row_needs_the_permission_for_exists(serve):

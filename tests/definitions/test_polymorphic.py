@@ -10,6 +10,7 @@ from sqlalchemy import inspect, text
 from app.database.session import db
 from tests.support.answers import field_codes, refusal
 from tests.support.documents import blocks
+from tests.support.races import at_once
 from tests.support.rows import statements
 
 from .library import OPEN, rule
@@ -76,7 +77,7 @@ def gallery(serve):
     def call(method, path, body=None, token=token):
         return api(method, path, body, token)
 
-    call.api = api
+    call.api, call.token = api, token
     for title in ("Rome", "Oslo"):
         call("POST", "/Places", {"title": title})
     call("POST", "/People", {"name": "Ada"})
@@ -158,10 +159,32 @@ def test_rows_of_several_models_are_included_by_a_query_for_each(gallery):
     assert [row.get("imageable") for row in named[:2]] == [{"title": "Rome"}, {"name": "Ada"}]
     assert ["imageable" in row for row in filtered] == [False, False, True, True, False]
     assert refusal(included(gallery, "/Images", unknown)) == (400, "INVALID_FILTER")
-    back = included(gallery, "/Images", {"imageable": "images"})
-    assert "leads back" in back.json["message"]
+    back = included(gallery, "/Images", {"imageable": "images"}).json
+    led = [[image["id"] for image in row["imageable"]["images"]] for row in back[:3]]
+    assert led == [[1], [2], [3, 4]]
+    again = included(gallery, "/Images", {"imageable": {"images": "imageable"}})
+    assert "leads to several models" in again.json["message"]
     places = included(gallery, "/Places", ["images", "remarks"]).json
     assert [[image["id"] for image in place["images"]] for place in places] == [[1], [3, 4]]
+
+
+def test_two_requests_that_change_a_part_each_make_no_reference_of_both(gallery):
+    # There are two places, and one person.
+    gallery("POST", "/Images", OF_PLACE)
+    headers = {"Authorization": gallery.token}
+
+    def change(body):
+        return lambda client: client.patch("/api/Images/1", json=body, headers=headers)
+
+    for _ in range(10):
+        at_once(
+            gallery.api.client.application,
+            change({"imageableId": 2}),
+            change({"imageableType": "Person"}),
+        )
+        image = gallery("GET", "/Images/1").json
+        assert (image["imageableId"], image["imageableType"]) in [(2, "Place"), (1, "Person")]
+        gallery("PATCH", "/Images/1", OF_PLACE)
 
 
 def test_filters_know_both_properties(gallery):

@@ -163,3 +163,71 @@ def test_the_document_says_who_may_call(notes):
     read = paths["/notes/{id}/lines"]["get"]["description"]
     assert "For everybody who is logged in." in read
     assert "nobody by default" in paths["/lines"]["get"]["description"]
+
+
+BAG = {
+    "name": "Bag",
+    "relations": {
+        "owner": {"type": "belongsTo", "model": "Account"},
+        "things": {"type": "hasMany", "model": "Thing"},
+        "jewel": {"type": "hasOne", "model": "Thing"},
+        "labels": {"type": "hasMany", "model": "Label", "polymorphic": "labelable"},
+    },
+    "acls": [
+        *(*CLOSED, rule("$owner"), rule("$authenticated", property="create")),
+        rule("$authenticated", accessType="READ"),
+    ],
+}
+HELD = {
+    "bag": BAG,
+    "thing": {
+        "name": "Thing",
+        "properties": {"text": "string"},
+        "relations": {"bag": {"type": "belongsTo", "model": "Bag"}},
+        "acls": CLOSED,
+    },
+    "label": {
+        "name": "Label",
+        "relations": {"labelable": {"type": "belongsTo", "polymorphic": True}},
+        "acls": CLOSED,
+    },
+    # Its ids make the keys of labels text.
+    "chest": {
+        **BAG,
+        "name": "Chest",
+        "properties": {"id": {"type": "uuid", "id": True}},
+        "relations": {name: BAG["relations"][name] for name in ("owner", "labels")},
+    },
+    "account": {"name": "Account", "base": "User", "plural": "users"},
+}
+MOVING = [
+    ("PUT", "things/1", {"bagId": 2}),
+    ("PUT", "things/1", {"bagId": None}),
+    ("PUT", "jewel", {"bagId": 2}),
+    ("PUT", "labels/1", {"labelableId": "2"}),
+]
+
+
+def test_a_row_stays_with_a_parent_whose_rules_let_the_caller_write_it(serve):
+    api = serve(HELD, RELATION_PERMISSIONS="parent")
+    ada, bob = api.logged_in(), api.logged_in("bob@example.com")
+    for token in (ada, bob, ada):
+        assert api("POST", "/bags", {}, token=token).status_code == 200
+    for relation in ("things", "labels"):
+        assert api("POST", f"/bags/1/{relation}", {}, token=ada).status_code == 200
+
+    for verb, path, body in MOVING:
+        assert refusal(api(verb, f"/bags/1/{path}", body, token=ada)) == DENIED, path
+    assert api("GET", "/bags/2/things", token=ada).json == []
+    assert api("GET", "/bags/2/labels", token=ada).json == []
+    assert api("PUT", "/bags/1/things/1", {"text": "a"}, token=ada).json["bagId"] == 1
+    # Bag 3 is hers, too.
+    for verb, path, body in [MOVING[0], MOVING[3]]:
+        within = {name: 3 if value == 2 else "3" for name, value in body.items()}
+        assert api(verb, f"/bags/1/{path}", within, token=ada).status_code == 200, path
+    assert len(api("GET", "/bags/3/labels", token=ada).json) == 1
+    hers, his = (api("POST", "/chests", {}, token=token).json["id"] for token in (ada, bob))
+    label = api("POST", f"/chests/{hers}/labels", {}, token=ada).json["id"]
+    for chest, status in [(hers, 200), (his, 403)]:
+        path, body = f"/chests/{hers}/labels/{label}", {"labelableId": chest}
+        assert api("PUT", path, body, token=ada).status_code == status

@@ -226,6 +226,19 @@ def test_a_client_sends_back_what_it_has_read(tickets, remote):
     assert field_codes(tickets("PATCH", "/1", {"id": 2})) == {"id": ["absence"]}
 
 
+def test_an_owner_gives_a_row_at_a_data_source_away_where_the_model_says_so(serve, remote):
+    sources = {"desk": {"connector": "rest", "baseURL": remote.url, "options": {"timeout": 1000}}}
+    api = serve({"ticket": {**TICKET, "ownerMayChange": True}}, CONFIG, DATA_SOURCES=sources)
+    ada = api.logged_in()
+
+    assert api("PATCH", "/tickets/1", {"ownerId": 2}, token=ada).json["ownerId"] == 2
+    for row in (1, 2):
+        answer = api("PATCH", f"/tickets/{row}", {"ownerId": 1}, token=ada)
+        assert refusal(answer) == (404, "MODEL_NOT_FOUND")
+    created = api("POST", "/tickets", {"title": "a", "ownerId": 2}, token=ada)
+    assert field_codes(created) == {"ownerId": ["invalid"]}
+
+
 def test_methods_of_models_at_a_data_source_are_switched_off_alike(serve, remote):
     sources = {"desk": {"connector": "rest", "baseURL": remote.url, "options": {"timeout": 1000}}}
     ticket = {

@@ -184,7 +184,7 @@ CALLS = [
     ),
     ("DELETE", "/rooms/1/visitors/rel/1", None, deleted("visits", 1)),
     ("PUT", "/rooms/1/visitors/rel/1", None, saved("visits", 2, new=True, shown=False)),
-    ("DELETE", "/rooms/1/visitors/1", None, deleted("patients", 1)),
+    ("DELETE", "/rooms/1/visitors/1", None, deleted("visits", 2) + deleted("patients", 1)),
     ("POST", "/users", {"email": "eve@example.com", "password": PASSWORD}, saved("users", 2, True)),
     ("PATCH", "/users/1", {"username": "ada"}, saved("users", 1)),
     (

@@ -43,23 +43,46 @@ def refused(response, named):
 
 
 BACKWARD = [
-    ("/todos", {"owner": "todos"}, "include.owner.todos"),
-    ("/users", {"todos": "owner"}, "include.todos.owner"),
-    ("/users/1", {"todos": {"owner": "todos"}}, "include.todos.owner"),
-    ("/todos/findOne", {"relation": "owner", "scope": {"include": ["todos"]}}, "include.owner"),
+    ("/todos", {"owner": "todos"}, lambda answer: answer[2]["owner"]["todos"][1]["id"]),
+    ("/users", {"todos": "owner"}, lambda answer: answer[0]["todos"][1]["owner"]["id"] + 1),
+    (
+        *("/users/1", {"todos": {"owner": "todos"}}),
+        lambda answer: answer["todos"][2]["owner"]["todos"][1]["id"],
+    ),
+    (
+        *("/todos/findOne", {"relation": "owner", "scope": {"include": ["todos"]}}),
+        lambda answer: answer["owner"]["todos"][1]["id"],
+    ),
 ]
 
 
-def test_an_include_cannot_lead_back_to_its_parent(app, find, admin):
+def test_an_include_may_lead_back_to_its_parent(app, find, admin):
     store(app, todos(3))
+
+    for path, include, second in BACKWARD:
+        assert second(find({"include": include}, path).json) == 2, path
+
+
+def test_what_leads_back_counts_as_often_as_it_is_in_the_answer(app, find, admin):
+    store(app, todos(101))
     statements = watch(app)
 
-    for path, include, place in BACKWARD:
+    for path, include, place in [
+        ("/todos", {"owner": "todos"}, "include.owner.todos"),
+        ("/users/1", {"todos": {"owner": "todos"}}, "include.todos.owner.todos"),
+    ]:
         statements.clear()
 
-        assert refused(find({"include": include}, path), place)
-        # The token, the roles and the rows: nothing is included.
-        assert len(statements) <= 3
+        assert refused(find({"include": include}, path), f"{place}: an answer includes at most")
+        # The token, the roles, the row or rows, and one for each relation.
+        assert len(statements) <= 6
+    fewer = {
+        "relation": "owner",
+        "scope": {"include": {"relation": "todos", "scope": {"limit": 90, "fields": ["id"]}}},
+    }
+    answer = find({"include": fewer})
+    assert answer.status_code == 200
+    assert {len(each["owner"]["todos"]) for each in answer.json} == {90}
 
 
 def watch(app):

@@ -20,23 +20,35 @@ def may_name_others(model: str) -> bool:
     return find_grant(model, "patchAttributes").decision.others
 
 
-def check_owner(
-    model: str, name: str, key: str, values: Values, find_value: Callable[[str], Any] | None = None
-) -> None:
-    """Raise ValidationError for a change that gives a row to somebody else, without permission.
+def gives_away(key: str, values: Values, find_value: Callable[[str], Any]) -> bool:
+    """Return True if a change gives a row of the caller to somebody else.
 
-    `name` is the property of the owner, `key` the attribute; `find_value` returns what the row has
-    in it, which must be that owner already. Without it many rows are changed: those of the caller,
-    who may be named, unless dynamic roles permit others, which the caller would take over.
+    `key` is the attribute of the owner, and `find_value` returns what the row has in it.
+    """
+    user_id = current_identity().user_id
+    return key in values and values[key] != user_id and find_value(key) == user_id
+
+
+def check_owner(name: str, key: str, values: Values, find_value: Callable[[str], Any]) -> None:
+    """Raise ValidationError for a change of a row that names another owner than it has.
+
+    For callers who may not name others. `name` is the property of the owner, `key` the attribute,
+    and `find_value` returns what the row has in it.
+    """
+    if find_value(key) != values[key]:
+        raise ValidationError({name: [UNKNOWN_REFERENCE]})
+
+
+def check_common_owner(model: str, name: str, key: str, values: Values) -> None:
+    """Raise ValidationError for a change of many rows that names an owner, without permission.
+
+    These are the caller's, who may be named, unless dynamic roles permit others, which the caller
+    would take over.
     """
     if key not in values or may_name_others(model):
         return
-    if find_value is not None:
-        is_same = find_value(key) == values[key]
-    else:
-        is_own = values[key] == current_identity().user_id
-        is_same = is_own and not find_grant(model, "updateAll").by_row
-    if not is_same:
+    is_own = values[key] == current_identity().user_id
+    if not is_own or find_grant(model, "updateAll").by_row:
         raise ValidationError({name: [UNKNOWN_REFERENCE]})
 
 

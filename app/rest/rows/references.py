@@ -82,16 +82,16 @@ def check_references(
     references: Sequence[AnyReference],
     items: Sequence[Values],
     many: bool,
-    fixed: Values | None = None,
+    fixed: Sequence[Values] = (),
 ) -> None:
     """Raise ValidationError for ids of rows that the caller cannot read, or that are none.
 
-    A reference with a fixed value must have that.
+    A reference with a fixed value must have that; each item may have its own, of the same keys.
     """
     problems: dict[str, list[str]] = {}
     for reference in references:
-        known = {key: fixed[key] for key in reference.names if fixed and key in fixed}
-        wrong = _others(reference, items, known) if known else reference.problems(items)
+        known = [key for key in reference.names if fixed and key in fixed[0]]
+        wrong = _others(reference, items, fixed, known) if known else reference.problems(items)
         problems |= {f"{place}.{name}" if many else name: [text] for place, name, text in wrong}
     if problems:
         raise ValidationError(problems)
@@ -111,7 +111,8 @@ def check_changed_references(
 ) -> None:
     """Check the references that a change gives to a row; those that it has are accepted.
 
-    `find_value` returns what the row has in an attribute.
+    `find_value` returns what the row has in an attribute. What it has of a reference that is
+    changed in part is added to the values, so that no other request makes another one of it.
     """
     for reference in references:
         given = [key for key in reference.names if key in values]
@@ -121,6 +122,7 @@ def check_changed_references(
         wrong = {name: [text] for _, name, text in reference.problems([whole])}
         if wrong and any(find_value(key) != values[key] for key in given):
             raise ValidationError(wrong)
+        values.update({key: value for key, value in whole.items() if value is not None})
 
 
 def _unreadable(
@@ -135,10 +137,12 @@ def _unreadable(
     return [place for place, row_id in enumerate(ids) if row_id in unreadable]
 
 
-def _others(reference: AnyReference, items: Sequence[Values], known: Values) -> Iterator[Problem]:
-    """Yield the items that have other values than these."""
-    for place, item in enumerate(items):
-        for key, value in known.items():
-            if item.get(key, value) != value:
+def _others(
+    reference: AnyReference, items: Sequence[Values], fixed: Sequence[Values], keys: Sequence[str]
+) -> Iterator[Problem]:
+    """Yield the items that have other values of these keys than fixed ones."""
+    for place, (item, known) in enumerate(zip(items, fixed, strict=True)):
+        for key in keys:
+            if item.get(key, known[key]) != known[key]:
                 is_id = key == reference.attribute
                 yield place, reference.names[key], UNKNOWN_REFERENCE if is_id else UNKNOWN_TYPE

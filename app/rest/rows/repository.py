@@ -30,6 +30,7 @@ from app.database.ids import ObjectId, TextId, UuidId, new_id
 from app.database.reading import PRIMARY, Reader
 from app.database.session import connection, db, transaction
 from app.database.statements import PreparedStatement
+from app.errors import TooManyRows
 from app.ids import Id
 from app.rest.filters import sql
 from app.rest.filters.columns import is_json, is_text
@@ -114,6 +115,14 @@ class Repository:
     def scope(self, grant: Grant) -> Conditions:
         """Return the conditions for the rows that a grant covers."""
         return grant.scope(self.owner)
+
+    def written_scope(self, grant: Grant, is_own: bool = False) -> list[Condition]:
+        """Return the conditions for rows that were written, as `Grant.written_scope` does."""
+        return grant.written_scope(self.owner, is_own)
+
+    def owned_by(self, user_id: Id | None) -> Condition:
+        """Return the condition that a row belongs to a user."""
+        return false() if self.owner is None else self.owner == user_id
 
     def by_id(self, row_id: Id) -> Condition:
         """Return the condition that a row has an id."""
@@ -247,7 +256,7 @@ class Repository:
 
     def _insert(self, items: Sequence[NewRow]) -> Sequence[Row]:
         if len(items) == 1:
-            values = self._with_defaults(items[0])
+            values = self.with_defaults(items[0])
             return [self._insert_statement(tuple(values)).first(values)]
         given = [{**self._new_id(), **item} for item in items]
         has_ids = all("id" in item for item in given)
@@ -279,6 +288,21 @@ class Repository:
             return len(self.update(conditions, values))
         with connection() as database:
             return database.execute(self._update(conditions, values)).rowcount
+
+    def update_ids(self, conditions: Conditions, values: Values, most: int) -> Sequence[Id]:
+        """Change every row that fulfils the conditions, in a transaction; return their ids.
+
+        Raises TooManyRows.
+        """
+        if type(self).update is not Repository.update:
+            ids: Sequence[Id] = [row.id for row in self.update(conditions, values)]
+        else:
+            with connection() as database:
+                changed = self._update(conditions, values).returning(self.key)
+                ids = database.scalars(changed).fetchmany(most + 1)
+        if len(ids) > most:
+            raise TooManyRows(most)
+        return ids
 
     def _update(self, conditions: Conditions, values: Values) -> Update:
         changes = {self._table_columns[name]: value for name, value in values.items()}
@@ -356,7 +380,8 @@ class Repository:
         id = new_id(self.key.type)
         return {} if id is None else {"id": id}
 
-    def _with_defaults(self, values: Values) -> Values:
+    def with_defaults(self, values: Values) -> Values:
+        """Return the values of a new row with those that SQLAlchemy sets in Python."""
         missing = {
             name: default.arg(None) if default.is_callable else default.arg
             for name, default in self._defaults.items()

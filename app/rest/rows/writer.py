@@ -10,7 +10,8 @@ from app.ids import Id
 from app.state import AppState
 
 from .hooks import DeleteEvent, Hook, SavedValues, SaveEvent
-from .repository import Conditions, NewRow, Repository, Row, Values
+from .repository import Condition, Conditions, NewRow, Repository, Row, Values
+from .scopes import MAX_CHECKED, Outcome
 
 #: Rows that one request changes or deletes where hooks are called.
 MAX_ROWS = 500
@@ -44,6 +45,10 @@ class Hooked(Protocol):
     """A collection, whose rows are written with the hooks of its resource."""
 
     @property
+    def name(self) -> str:
+        """The name by which rules refer to it."""
+
+    @property
     def resource(self) -> Hooks:
         """The resource, as an app serves it."""
 
@@ -59,7 +64,9 @@ class Hooked(Protocol):
 class Writer:
     """Writes rows: by one statement, or one after the other in a transaction if there are hooks.
 
-    The hooks of a row thus see those before it.
+    The hooks of a row thus see those before it. Whoever writes by a permission for some rows passes
+    the conditions that are `required` of them afterwards, as a WriteScope has them: if a row does
+    not fulfil them once its hooks were called, the access error is raised and nothing is stored.
     """
 
     def __init__(self, collection: Hooked, rows: Repository) -> None:
@@ -67,77 +74,148 @@ class Writer:
         self._rows = rows
         self._before, self._after = self._resource.before_save, self._resource.after_save
 
-    def insert(self, items: Sequence[NewRow]) -> Sequence[Row]:
-        """Store new rows, all or none; return them in the same order."""
+    def insert(
+        self,
+        items: Sequence[NewRow],
+        required: Sequence[Condition] = (),
+        link: Callable[[Sequence[Row]], None] | None = None,
+    ) -> Sequence[Row]:
+        """Store new rows, all or none; return them in the same order.
+
+        `link` is called with the rows before they are looked at, in the same transaction: for what
+        makes them fulfil the conditions.
+        """
         self._rows.reader.note_write()
+        if not required and link is None:
+            return self._insert(items)
+        outcome = self._outcome(required) if required else None
+        with self._rows.transaction():
+            rows = self._insert(items, outcome)
+            if link is not None:
+                link(rows)
+            if outcome:
+                outcome.check([row.id for row in rows])
+        return rows
+
+    def check_written(self, row_ids: Sequence[Id], required: Sequence[Condition]) -> None:
+        """Raise the access error if rows do not fulfil conditions, within a transaction.
+
+        For what changes rows without this writer, such as a link between them.
+        """
+        if required:
+            self._outcome(required).check(row_ids)
+
+    def _outcome(self, required: Sequence[Condition]) -> Outcome:
+        return Outcome(self._rows, self._collection.name, required)
+
+    def _insert(self, items: Sequence[NewRow], outcome: Outcome | None = None) -> Sequence[Row]:
+        """Store new rows with the hooks."""
         if not (self._before.receivers or self._after.receivers):
+            if outcome:
+                outcome.check_new(items)
             return self._rows.insert(items)
         rows: list[Row] = []
         values = self._collection.new_values
         with self._rows.transaction():
             for item in items:
                 new = self._before_save(values, item, None)
+                if outcome:
+                    outcome.check_new([new])
                 [row] = self._rows.insert([new])
                 self._after_save(values.of(new), row, is_new=True)
                 rows.append(row)
         return rows
 
     def update(
-        self, conditions: Conditions, values: Values, check: Check | None = None
+        self,
+        conditions: Conditions,
+        values: Values,
+        check: Check | None = None,
+        required: Sequence[Condition] = (),
     ) -> Sequence[Row]:
         """Change every row that fulfils the conditions; return them as they now are.
 
         `check` is called before the hooks with the one row, which no other request then changes.
         Raises TooManyRows if there are hooks.
         """
-        return self._change(conditions, values, self._rows.update, check)
+        return self._change(conditions, values, self._rows.update, check, required)
 
     def replace(
-        self, conditions: Conditions, values: Values, check: Check | None = None
+        self,
+        conditions: Conditions,
+        values: Values,
+        check: Check | None = None,
+        required: Sequence[Condition] = (),
     ) -> Sequence[Row]:
         """Replace every row that fulfils the conditions by complete values; return them.
 
         `check` is as of `update`. Raises TooManyRows if there are hooks.
         """
-        return self._change(conditions, values, self._rows.replace, check)
+        return self._change(conditions, values, self._rows.replace, check, required)
 
     def _change(
-        self, conditions: Conditions, values: Values, store: Store, check: Check | None
+        self,
+        conditions: Conditions,
+        values: Values,
+        store: Store,
+        check: Check | None,
+        required: Sequence[Condition],
     ) -> Sequence[Row]:
         self._rows.reader.note_write()
         chosen = list(conditions)
         values = self._rows.prepare_update(chosen, values)
-        if check is None:
+        if check is None and not required:
             return self._store(chosen, values, store)
+        outcome = self._outcome(required) if required else None
         with self._rows.transaction():
-            self._check(chosen, check)
-            return self._store(chosen, values, store)
+            if check is not None:
+                self._check(chosen, check)
+            rows = self._store(chosen, values, store, outcome)
+            if outcome:
+                outcome.check([row.id for row in rows])
+        return rows
 
-    def _store(self, chosen: Conditions, values: Values, store: Store) -> Sequence[Row]:
+    def _store(
+        self, chosen: Conditions, values: Values, store: Store, outcome: Outcome | None = None
+    ) -> Sequence[Row]:
         """Change rows by a function of the repository, with the hooks."""
         if not (self._before.receivers or self._after.receivers):
+            if outcome:
+                outcome.check_change(chosen, values)
             return store(chosen, values)
         changed: list[Row] = []
         known = self._collection.changed_values
         with self._rows.transaction():
             for row in self._lock_all(chosen):
                 given = self._before_save(known, values, row)
+                if outcome:
+                    outcome.check_change([self._rows.by_id(row.id)], given)
                 # None, if a hook has deleted it.
                 for stored in store([self._rows.by_id(row.id)], given):
                     self._after_save(known.of(given), stored, is_new=False)
                     changed.append(stored)
         return changed
 
-    def update_all(self, conditions: Conditions, values: Values) -> int:
+    def update_all(
+        self, conditions: Conditions, values: Values, required: Sequence[Condition] = ()
+    ) -> int:
         """Change every row that fulfils the conditions; return how many those were.
 
-        Raises TooManyRows if there are hooks.
+        Raises TooManyRows if there are hooks, or conditions that are required.
         """
         if self._before.receivers or self._after.receivers:
-            return len(self.update(conditions, values))
+            return len(self.update(conditions, values, required=required))
         self._rows.reader.note_write()
         chosen = list(conditions)
-        return self._rows.update_all(chosen, self._rows.prepare_update(chosen, values))
+        values = self._rows.prepare_update(chosen, values)
+        if not required:
+            return self._rows.update_all(chosen, values)
+        outcome = self._outcome(required)
+        with self._rows.transaction():
+            outcome.check_change(chosen, values)
+            row_ids = self._rows.update_ids(chosen, values, MAX_CHECKED)
+            outcome.check(row_ids)
+        return len(row_ids)
 
     def delete(self, conditions: Conditions, check: Check | None = None) -> int:
         """Delete every row that fulfils the conditions; return how many those were.

@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import inspect
 from werkzeug.exceptions import Conflict
 
-from app.access.policy import Grant, authorize, denial
+from app.access.policy import CREATE, Grant, authorize, denial
 from app.access.rules import READ, WRITE
 from app.config import ConfigurationError
 from app.errors import InvalidFilter, ModelNotFound, TooManyRows
@@ -26,16 +26,18 @@ from app.rest.resource import Resource
 from app.rest.rows.dependents import DELETION_ERRORS
 from app.rest.rows.mapper_events import check_events
 from app.rest.rows.repository import Conditions, Row
+from app.rest.rows.scopes import WriteScope
 from app.rest.rows.writer import MAX_ROWS
 from app.rest.shared_methods import switch_off, unknown_methods
 from app.settings import is_compatible
 
+from .includes import check_scope
 from .lists import find_list, read_list
 from .own_endpoints import bind_own, describe_own
 from .paging import respond_page
 from .read_only import without_echo
 from .relations import declared_relation_endpoints, relation_endpoints
-from .serialization import respond_rows, respond_selected
+from .serialization import respond_created, respond_selected
 from .tagged import check_first, check_new, read_check, respond_row
 
 
@@ -78,7 +80,8 @@ class RowViews:
     def patch_attributes(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Change some properties of a row."""
         row_id = self.collection.authorize_id(grant, id)
-        return self._update_one(row_id, self.rows.scope(grant), read_body(), partial=True)
+        scope = self.collection.write_scope(grant)
+        return self._update_one(row_id, scope, read_body(), partial=True)
 
     @declare(
         "replaceById",
@@ -93,7 +96,8 @@ class RowViews:
     def replace_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Replace a row; properties that are not sent go back to their default."""
         row_id = self.collection.authorize_id(grant, id)
-        return self._update_one(row_id, self.rows.scope(grant), read_body(), partial=False)
+        scope = self.collection.write_scope(grant)
+        return self._update_one(row_id, scope, read_body(), partial=False)
 
     @declare(
         "deleteById",
@@ -139,10 +143,10 @@ class RowViews:
         return is_compatible(current_app.config) and not self.collection.resource.finds_deleted
 
     def _update_one(
-        self, row_id: Id, scope: Conditions, body: dict[str, Any], partial: bool
+        self, row_id: Id, scope: WriteScope, body: dict[str, Any], partial: bool
     ) -> ResponseReturnValue:
-        check = check_first(self.collection, row_id, scope)
-        changes = without_echo(self.collection, row_id, scope, body)
+        check = check_first(self.collection, row_id, scope.conditions)
+        changes = without_echo(self.collection, row_id, scope.conditions, body)
         row = self.collection.update_one(row_id, scope, changes, partial, check)
         return respond_row(self.collection, row)
 
@@ -154,10 +158,9 @@ class CollectionViews(RowViews):
     def create(self, grant: Grant) -> ResponseReturnValue:
         """Create one row, or all rows of an array or none."""
         body = read_items()
-        rows = self.collection.create(body, grant.user_id)
-        if isinstance(body, list):
-            return respond_rows(self.collection, rows)
-        return respond_row(self.collection, rows[0])
+        required = self.rows.written_scope(grant) if grant.by_row else ()
+        rows = self.collection.create(body, grant.user_id, required=required)
+        return respond_created(self.collection, rows, body)
 
     @declare("find", READ, "GET /", query="filter", answer="[{}WithRelations]", has_pages=True)
     def find(self, grant: Grant) -> ResponseReturnValue:
@@ -208,9 +211,9 @@ class CollectionViews(RowViews):
     )
     def upsert_with_where(self, grant: Grant) -> ResponseReturnValue:
         """Change the one row that a `where` selects; create one when there is none."""
-        scope = [*self.rows.scope(grant), *self._required_where()]
+        scope = self.collection.write_scope(grant, *self._required_where())
         body = read_body()
-        rows, more = self.rows.find(scope, self.collection.parse({"limit": 1}))
+        rows, more = self.rows.find(scope.conditions, self.collection.parse({"limit": 1}))
         if not rows:
             return self._create(grant, body)
         if more:
@@ -228,11 +231,11 @@ class CollectionViews(RowViews):
     )
     def update_all(self, grant: Grant) -> ResponseReturnValue:
         """Change every row that a `where` selects."""
-        conditions = [*self.rows.scope(grant), *self._required_where()]
+        scope = self.collection.write_scope(grant, *self._required_where())
         values = self.collection.load(self.collection.schema, read_body(), partial=True)
         if not values:
-            return jsonify({"count": self.rows.count(conditions)})
-        return jsonify({"count": self.collection.update_all(conditions, values)})
+            return jsonify({"count": self.rows.count(scope.conditions)})
+        return jsonify({"count": self.collection.update_all(scope, values)})
 
     # Before findById, whose GET would answer HEAD too.
     @declare("exists", READ, "GET /<id>/exists", "HEAD /<id>", answer="Exists", finds_row=True)
@@ -266,12 +269,13 @@ class CollectionViews(RowViews):
 
     def _create(self, grant: Grant, body: dict[str, Any]) -> ResponseReturnValue:
         """Create the row of an upsert, if the caller may create one."""
-        authorize(self.collection.name, "create")
-        if not grant.decision.others:
-            # A row that does not exist has no owner.
+        creation = authorize(self.collection.name, CREATE)
+        # A row that does not exist has no owner.
+        if not grant.covers(None):
             raise denial(self.collection.name)
         check_new()
-        rows = self.collection.create(body, grant.user_id)
+        required = [*self.rows.written_scope(creation), *grant.written_scope(None)]
+        rows = self.collection.create(body, grant.user_id, required=required)
         return respond_row(self.collection, rows[0])
 
     def _upsert(self, grant: Grant, partial: bool) -> ResponseReturnValue:
@@ -283,7 +287,8 @@ class CollectionViews(RowViews):
         if self.collection.resource.id_on_create and not self._exists(row_id):
             return self._create(grant, body)
         row_id = self.collection.or_404(body[key], row_id)
-        return self._update_one(row_id, self.rows.scope(grant), {**body, key: row_id}, partial)
+        scope = self.collection.write_scope(grant)
+        return self._update_one(row_id, scope, {**body, key: row_id}, partial)
 
     def _exists(self, row_id: Id | None) -> bool:
         return row_id is not None and bool(self.rows.existing([row_id], []))
@@ -302,8 +307,19 @@ def check_relations(app: Flask) -> None:
     with app.app_context():
         for collection in collections.values():
             for name, relation in collection.relations.items():
-                if problem := _relation_problem(collection, relation, collections):
+                problem = _relation_problem(collection, relation, collections)
+                if relation.scope and not problem:
+                    problem = _scope_problem(collection, name)
+                if problem:
                     raise ConfigurationError(f"the relation {collection.name}.{name}: {problem}")
+
+
+def _scope_problem(collection: Collection, name: str) -> str:
+    try:
+        check_scope(collection, name)
+    except InvalidFilter as error:
+        return f"its scope cannot be used: {error.description}"
+    return ""
 
 
 def _relation_problem(
@@ -417,12 +433,11 @@ def usual_endpoints(relations: Mapping[str, Relation]) -> list[Endpoint]:
 def _describe(resource: Resource, endpoints: Iterable[Endpoint]) -> Iterator[Endpoint]:
     """Yield endpoints with what the resource says of them."""
     for endpoint in endpoints:
-        is_new = endpoint.method == "create"
         yield replace(
             endpoint if resource.replaces_on_put else with_changing_put(endpoint),
             # A row that is being created has no owner.
-            owned=resource.owner is not None and not is_new,
-            by_row=not is_new,
+            owned=resource.owner is not None and endpoint.method != CREATE,
+            by_row=True,
             errors=(*endpoint.errors, *resource.errors.get(endpoint.method, ())),
         )
 

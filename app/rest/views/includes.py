@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Column, FromClause, func, inspect, select
+from sqlalchemy import Column, FromClause, func, select
 
 from app.access.policy import Grant, find_grant
 from app.database.dialects import Among
@@ -18,6 +18,7 @@ from app.rest.filters.tree import Filter
 from app.rest.relations import Relation
 from app.rest.rows.repository import LIMIT, Conditions
 from app.rest.rows.results import KeptStatement, Statement
+from app.rest.scoped import target_of
 from app.rest.visibility import Visibility
 
 #: Levels of includes.
@@ -27,8 +28,22 @@ MAX_INCLUDES = 10
 
 # The parameter with the ids of the rows, or of those that they belong to.
 IDS = "ids"
-# Each is a foreign key, or the model between both sides.
-Keys = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an include is in a filter."""
+
+    # For errors: `include.todos.owner`.
+    path: str
+    # How many includes it is nested in, and whether one of them leads to several models.
+    level: int = 0
+    is_below_several: bool = False
+
+    def below(self, name: str, leads_to_several: bool) -> "Place":
+        """Return the place of the include of a relation."""
+        is_below = self.is_below_several or leads_to_several
+        return Place(f"{self.path}.{name}", self.level + 1, is_below)
 
 
 @dataclass(frozen=True)
@@ -166,13 +181,21 @@ class Include:
 
 def parse_includes(collection: Collection, filter_: Filter) -> list[Include]:
     """Return the includes of a filter; raise InvalidFilter."""
-    includes = _parse(collection, filter_, "include", ())
+    includes = _parse(collection, filter_, Place("include"))
     filters = list(_filters(includes))
     if len(filters) > MAX_INCLUDES:
         raise InvalidFilter(f"include: a filter includes at most {MAX_INCLUDES} relations.")
     if filters:
         check_cost([filter_, *filters])
     return includes
+
+
+def check_scope(collection: Collection, name: str) -> None:
+    """Raise InvalidFilter if the scope of a relation cannot be used, with what it includes."""
+    relation = collection.relations[name]
+    target = target_of(relation)
+    parse_includes(target, target.parse(None))
+    parse_includes(collection, Filter(include={name: {}}))
 
 
 def _filters(includes: list[Include]) -> Iterator[Filter]:
@@ -184,32 +207,33 @@ def _filters(includes: list[Include]) -> Iterator[Filter]:
         yield from max(inner, key=len, default=()) if inner else _filters(include.inner)
 
 
-def _parse(collection: Collection, filter_: Filter, path: str, keys: Keys) -> list[Include]:
-    return [
-        _include(collection, name, scope, path, keys) for name, scope in filter_.include.items()
-    ]
+def _parse(collection: Collection, filter_: Filter, place: Place) -> list[Include]:
+    return [_include(collection, name, scope, place) for name, scope in filter_.include.items()]
 
 
 def _include(
-    collection: Collection, name: str, scope: Mapping[str, object], path: str, keys: Keys
+    collection: Collection, name: str, scope: Mapping[str, object], place: Place
 ) -> Include:
-    """Parse one include; `keys` are the foreign keys of the includes that it is nested in."""
+    """Parse one include, in the filter at a place."""
     relation = collection.shown_relations.get(name)
     if relation is None:
         known = ", ".join(collection.shown_relations) or "none"
         raise InvalidFilter(f"There is no relation '{quote(name)}'; there are {known}.")
-    path = f"{path}.{name}"
+    below = place.below(name, relation.has_types)
     names = {name, *_embedding_properties(collection, relation)}
-    if keys and names & collection.resource.protected:
-        raise InvalidFilter(f"{path} is not shown where its row is included.")
+    if place.level and names & collection.resource.protected:
+        raise InvalidFilter(f"{below.path} is not shown where its row is included.")
     if relation.is_embedded:
         if any(scope.values()):
-            raise InvalidFilter(f"{path} takes no scope: what is embedded is included whole.")
-        return Include(path, name, relation, collection, Filter(), [], collection)
-    if relation.has_types:
-        return _include_any(collection, name, scope, path, keys)
-    target = served_collections.current[relation.target]
-    return _include_of(collection, target, name, scope, path, keys)
+            raise InvalidFilter(f"{below.path} takes no scope: what is embedded is included whole.")
+        return Include(below.path, name, relation, collection, Filter(), [], collection)
+    if not relation.has_types:
+        return _include_of(collection, target_of(relation), name, scope, below)
+    if place.is_below_several:
+        raise InvalidFilter(
+            f"{below.path} leads to several models, and is included into such rows."
+        )
+    return _include_any(collection, name, scope, below)
 
 
 def _embedding_properties(collection: Collection, relation: Relation) -> list[str]:
@@ -219,21 +243,18 @@ def _embedding_properties(collection: Collection, relation: Relation) -> list[st
 
 
 def _include_any(
-    collection: Collection, name: str, scope: Mapping[str, object], path: str, keys: Keys
+    collection: Collection, name: str, scope: Mapping[str, object], place: Place
 ) -> Include:
     """Parse an include of rows of several resources; those that the scope does not fit are out."""
     relation, by_resource = collection.relations[name], dict[str, Include]()
-    if any(isinstance(key, Relation) for key in keys):
-        raise InvalidFilter(f"{path} leads to several models, and is included into such rows.")
-    # As a key it keeps other polymorphic relations from being nested in this one.
-    nested, problem = (*keys, relation), InvalidFilter()
+    problem = InvalidFilter()
     collections = served_collections.current
     targets = {resource: collections[resource] for resource in relation.types.values()}
     known = {property_ for target in targets.values() for property_ in target.filterable}
     for resource, target in targets.items():
         try:
             fitting = _fitting(scope, target, known)
-            include = _include_of(collection, target, name, fitting, path, nested)
+            include = _include_of(collection, target, name, fitting, place)
         except InvalidFilter as error:
             problem = error
         else:
@@ -264,28 +285,17 @@ def _include_of(
     target: Collection,
     name: str,
     scope: Mapping[str, object],
-    path: str,
-    keys: Keys,
+    place: Place,
 ) -> Include:
-    """Parse an include of the rows of one resource."""
+    """Parse an include of the rows of one resource, at a place.
+
+    It may lead back: the budget bounds how many rows that gives.
+    """
     relation = collection.relations[name]
-    keys = (*keys, _key(collection, relation, target))
-    columns = [key for key in keys if not isinstance(key, Relation)]
-    if len(columns) > MAX_LEVELS:
-        raise InvalidFilter(f"{path}: relations are included at most {MAX_LEVELS} deep.")
-    # Following the same key back would return n rows for each of n rows.
-    if len(set(columns)) < len(columns):
-        raise InvalidFilter(f"{path} leads back to what it is included into.")
+    if place.level > MAX_LEVELS:
+        raise InvalidFilter(f"{place.path}: relations are included at most {MAX_LEVELS} deep.")
     inner = target.parse_included(scope)
     if not relation.many:
         inner = replace(inner, limit=1, skip=0)
-    nested = _parse(target, inner, path, keys)
-    return Include(path, name, relation, target, inner, nested, collection)
-
-
-def _key(collection: Collection, relation: Relation, target: Collection) -> object:
-    """Return what a relation follows, which the way back would follow too."""
-    if relation.through is not None:
-        return relation.through
-    holder = relation.holder(collection.model, target.model)
-    return inspect(holder).columns[relation.foreign_key]
+    nested = _parse(target, inner, place)
+    return Include(place.path, name, relation, target, inner, nested, collection)

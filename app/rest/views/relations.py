@@ -3,123 +3,34 @@
 The rules of both sides apply to each, unless those of the parent decide alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from flask import Response, current_app, jsonify
+from flask import current_app, jsonify
 from flask.typing import ResponseReturnValue
-from sqlalchemy import and_, delete, exists, insert, select
 from werkzeug.exceptions import Conflict
 
-from app.access.policy import CREATE_RELATED, Grant, denial
+from app.access.policy import Grant, denial
 from app.access.rules import READ, WRITE
-from app.database.ids import key_value
-from app.database.session import connection, transaction
-from app.errors import BLANK, OVERTAKEN, RelationEmpty, TooManyRows, ValidationError
-from app.ids import Id
+from app.database.session import transaction
+from app.errors import RelationEmpty, TooManyRows
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import NO_CONTENT, Endpoint, declare, declared_by, endpoints_of
 from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
-from app.rest.requests.bodies import read_body
+from app.rest.requests.bodies import read_body, read_items
 from app.rest.requests.parameters import read_parameter
 from app.rest.rows.dependents import DELETION_ERRORS
 from app.rest.rows.repository import Conditions
 from app.rest.rows.writer import MAX_ROWS
 from app.settings import is_compatible
 
+from .links import ThroughViews
 from .lists import find_list, read_list
 from .paging import respond_page
-from .read_only import without_echo
-from .serialization import respond_selected
-from .tagged import check_first, read_check, respond_row
-
-
-class Related:
-    """The parent and the target of one relation."""
-
-    def __init__(self, parent: Collection, name: str, relation: Relation) -> None:
-        self.parent = parent
-        self.name = name
-        self.relation = relation
-
-    @property
-    def target(self) -> Collection:
-        """The collection whose rows these are."""
-        return served_collections.current[self.relation.target]
-
-    def parent_id(self, grant: Grant, text: str) -> Id:
-        """Return the id of a parent that the caller's permission covers; raise ModelNotFound."""
-        parent_id = self.parent.authorize_id(grant, text)
-        # The caller exists, as the token proves; whether other rows do must be asked.
-        is_caller = self.parent.is_owner_model and parent_id == grant.user_id
-        if grant.by_row or not is_caller:
-            self.parent.read(grant, parent_id)
-        return parent_id
-
-    def belonging(self, key: Any) -> Any:
-        """Return the condition that a row of the target belongs to a parent, by its `key`."""
-        if self.relation.through is None:
-            column = self.target.rows.column
-            return and_(*(column(name) == value for name, value in self._linked_by(key).items()))
-        link = self.relation.link
-        linked = select(link(self.relation.target_key))
-        belongs = link(self.relation.foreign_key) == key
-        # The model between both may be the target itself, whose table is that of the query.
-        return self.target.rows.key.in_(linked.where(belongs).correlate(None))
-
-    def key(self, parent_id: Id) -> Id:
-        """Return the id of a parent as the foreign key has it."""
-        if not self.relation.discriminator:
-            return parent_id
-        return key_value(self.target.rows.column(self.relation.foreign_key), parent_id)
-
-    def link_to(self, parent_id: Id) -> Mapping[str, Any]:
-        """Return what a row of the target has that belongs to a parent, by attribute."""
-        return self._linked_by(self.key(parent_id))
-
-    def _linked_by(self, key: Any) -> Mapping[str, Any]:
-        relation = self.relation
-        of_type = {relation.discriminator: relation.type_name} if relation.discriminator else {}
-        return {relation.foreign_key: key, **of_type}
-
-    def scope(self, grant: Grant, text: str, target_method: str) -> Conditions:
-        """Return the conditions for the parent's rows on which the target's method is allowed."""
-        parent_id = self.parent_id(grant, text)
-        return [self.belonging(self.key(parent_id)), *self.target_scope(target_method)]
-
-    def permission(self, target_method: str) -> Grant:
-        """Return the caller's permission for a method of the target; raise the access error."""
-        return self.target.related_grant(target_method, self.name)
-
-    def target_scope(self, target_method: str) -> Conditions:
-        """Return the conditions for the rows of the target on which its method is allowed."""
-        return self.target.rows.scope(self.permission(target_method))
-
-    def child_id(self, parent_id: str, text: str, scope: Conditions) -> Id:
-        """Return the id of a row of the parent within a scope.
-
-        Raises the access error for one that the caller may read, else ModelNotFound, also for a row
-        of another parent; whatever the body of the request is.
-        """
-        row_id = self.target.parse_id(text)
-        belonging = self.belonging(self.key(self.parent.parse_id(parent_id)))
-        self.target.or_denied(row_id, self.target.rows.get(row_id, scope), [belonging])
-        return row_id
-
-    def new_row(self, fixed: Mapping[str, Any]) -> Sequence[Any]:
-        """Prepare a row of the target from the body, with these values."""
-        # A user who is created is nobody's.
-        method = "create" if self.target.is_owner_model else CREATE_RELATED
-        grant = self.permission(method)
-        return self.target.prepare(read_body(), grant.user_id, dict(fixed))
-
-    def update(self, row_id: Id, scope: Conditions) -> ResponseReturnValue:
-        """Change some properties of a row of the target."""
-        body, check = read_body(), check_first(self.target, row_id, scope)
-        changes = without_echo(self.target, row_id, scope, body)
-        row = self.target.update_one(row_id, scope, changes, partial=True, check=check)
-        return respond_row(self.target, row)
+from .related import Related
+from .serialization import respond_created, respond_selected
+from .tagged import read_check, respond_row
 
 
 class BelongsToViews(Related):
@@ -179,13 +90,14 @@ class HasOneViews(Related):
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Create the row that belongs to the parent, if there is none."""
         parent_id = self.parent_id(grant, id)
-        new = self.new_row(self.link_to(parent_id))
+        user_id, required = self.creation()
+        new = self.target.prepare(read_body(), user_id, self.link_to(parent_id))
         with transaction():
             # Concurrent requests create one after the other.
             self.parent.rows.lock(parent_id)
             if self.target.rows.count([self.belonging(self.key(parent_id))]):
                 raise Conflict(f"There is a {self.target.singular} already.")
-            rows = self.target.insert(new)
+            rows = self.target.insert(new, [*required, *self.kept(grant)])
         return respond_row(self.target, rows[0])
 
     @declare(
@@ -199,8 +111,8 @@ class HasOneViews(Related):
     )
     def put(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Change some properties of the row that belongs to the parent."""
-        scope = self.scope(grant, id, "patchAttributes")
-        return self.update(self._changed_child(id, scope).id, scope)
+        scope = self.write_scope(grant, id, "patchAttributes")
+        return self.update(self._changed_child(id, scope.conditions).id, scope)
 
     @declare(
         "destroy",
@@ -273,6 +185,8 @@ class ToManyViews(Related):
         conditions = self.scope(grant, id, "findById")
         row_id = self.target.parse_id(fk)
         row = self.target.or_404(row_id, self.target.rows.get(row_id, conditions))
+        if self.target.resource.default_filter:
+            return respond_selected(self.target, row, self.target.parse(None))
         return respond_row(self.target, row)
 
     @declare(
@@ -286,8 +200,26 @@ class ToManyViews(Related):
     )
     def update_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Change some properties of one row that belongs to the parent."""
-        conditions = self.scope(grant, id, "patchAttributes")
-        return self.update(self.child_id(id, fk, conditions), conditions)
+        scope = self.write_scope(grant, id, "patchAttributes")
+        return self.update(self.child_id(id, fk, scope.conditions), scope)
+
+
+class HasManyViews(Related):
+    """The endpoints that only hasMany relations have."""
+
+    @declare(
+        *("create", WRITE, "POST /"),
+        body="New{} | [New{}]",
+        answer="{} | [{}]",
+        requires="create",
+    )
+    def post(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Create a row that belongs to the parent, or all rows of an array or none."""
+        link = self.link_to(self.parent_id(grant, id))
+        user_id, required = self.creation()
+        body = read_items()
+        rows = self.target.create(body, user_id, link, [*required, *self.kept(grant)])
+        return respond_created(self.target, rows, body)
 
     @declare(
         "destroyById",
@@ -304,17 +236,6 @@ class ToManyViews(Related):
         self.target.delete_one(row_id, conditions, check)
         return NO_CONTENT
 
-
-class HasManyViews(Related):
-    """The endpoints that only hasMany relations have."""
-
-    @declare("create", WRITE, "POST /", body="New{}", answer="{}", requires="create")
-    def post(self, grant: Grant, id: str) -> ResponseReturnValue:
-        """Create a row that belongs to the parent."""
-        parent_id = self.parent_id(grant, id)
-        rows = self.target.insert(self.new_row(self.link_to(parent_id)))
-        return respond_row(self.target, rows[0])
-
     @declare(
         "delete",
         WRITE,
@@ -326,135 +247,6 @@ class HasManyViews(Related):
         """Delete all rows that belong to the parent and that the caller may delete."""
         self.target.delete(self.scope(grant, id, "deleteById"))
         return NO_CONTENT
-
-
-class ThroughViews(Related):
-    """The endpoints that only relations through another model have.
-
-    Linking takes the permission of the relation and to read both rows: its answer, and what it
-    changes, is about both. A row that the caller cannot read is as if it did not exist.
-    """
-
-    @declare("create", WRITE, "POST /", body="New{}", answer="{}", requires="create")
-    def post(self, grant: Grant, id: str) -> ResponseReturnValue:
-        """Create a row and link it to the parent."""
-        parent_id = self.parent_id(grant, id)
-        new = self.new_row({})
-        with transaction():
-            rows = self.target.insert(new)
-            self._insert(grant, parent_id, rows[0].id)
-        return respond_row(self.target, rows[0])
-
-    @declare(
-        "link",
-        WRITE,
-        "PUT /rel/<fk>",
-        errors=(ValidationError({"property": [BLANK]}), Conflict(OVERTAKEN)),
-        requires="findById",
-        reads_parent=True,
-    )
-    def link(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
-        """Link a row to the parent, unless it is linked already."""
-        parent_id, row_id = self._readable_ids(grant, id, fk)
-        with transaction():
-            self.parent.rows.lock(parent_id)
-            if not self._is_linked(parent_id, row_id):
-                self._insert(grant, parent_id, row_id)
-        return NO_CONTENT
-
-    @declare(
-        "unlink",
-        WRITE,
-        "DELETE /rel/<fk>",
-        errors=DELETION_ERRORS,
-        requires="findById",
-        reads_parent=True,
-    )
-    def unlink(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
-        """End the link of a row to the parent; the row stays."""
-        parent_id, row_id = self._readable_ids(grant, id, fk)
-        count = self._delete(self._links(parent_id, row_id))
-        if not is_compatible(current_app.config):
-            self.target.or_404(row_id, count or None)
-        return NO_CONTENT
-
-    @declare(
-        "delete",
-        WRITE,
-        "DELETE /",
-        errors=(*DELETION_ERRORS, TooManyRows(MAX_ROWS)),
-        requires="findById",
-        reads_parent=True,
-    )
-    def unlink_all(self, grant: Grant, id: str) -> ResponseReturnValue:
-        """End the links of the parent to all rows that the caller may read; the rows stay."""
-        parent_id, rows = self._readable_parent(grant, id), self.target.rows
-        readable = select(rows.key).where(*self.target_scope("findById"), *rows.restriction)
-        link = self.relation.link
-        linked_to = link(self.relation.target_key).in_(readable.correlate(None))
-        self._delete([link(self.relation.foreign_key) == parent_id, linked_to])
-        return NO_CONTENT
-
-    @declare("exists", READ, "HEAD /rel/<fk>", requires="findById", reads_parent=True)
-    def exists(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
-        """Tell by the status whether a row is linked to the parent."""
-        parent_id, row_id = self._readable_ids(grant, id, fk)
-        self.target.or_404(row_id, self._is_linked(parent_id, row_id) or None)
-        return Response()
-
-    def _readable_ids(self, grant: Grant, id: str, fk: str) -> tuple[Id, Id]:
-        """Return the ids of the parent and of a row of the target, if the caller may read both."""
-        parent_id = self._readable_parent(grant, id)
-        row_id, readable = self.target.parse_id(fk), self.target_scope("findById")
-        self.target.or_404(row_id, self.target.rows.get(row_id, readable))
-        return parent_id, row_id
-
-    def _readable_parent(self, grant: Grant, id: str) -> Id:
-        """Return the id of the parent, if the caller may read it."""
-        parent_id = self.parent.authorize_id(grant, id)
-        conditions = self.parent.rows.scope(grant)
-        if not self.target.resource.ruled_by_parent:
-            conditions = [*conditions, *self.parent.scope("findById")]
-        self.parent.or_404(parent_id, self.parent.rows.get(parent_id, conditions))
-        return parent_id
-
-    def _links(self, parent_id: Id, row_id: Id) -> Conditions:
-        link = self.relation.link
-        return [
-            link(self.relation.foreign_key) == parent_id,
-            link(self.relation.target_key) == row_id,
-        ]
-
-    def _is_linked(self, parent_id: Id, row_id: Id) -> bool:
-        with connection() as database:
-            return bool(database.scalar(select(exists().where(*self._links(parent_id, row_id)))))
-
-    @property
-    def _link_collection(self) -> Collection | None:
-        """The collection of the model between both, if that is served."""
-        served = served_collections.current.values()
-        return next(
-            (collection for collection in served if collection.model is self.relation.through), None
-        )
-
-    def _delete(self, links: Conditions) -> int:
-        if model := self._link_collection:
-            return model.delete(links)
-        with connection() as database:
-            return database.execute(delete(self.relation.links).where(*links)).rowcount
-
-    def _insert(self, grant: Grant, parent_id: Id, row_id: Id) -> None:
-        """Store a link; as a row of its model, if that is served, which becomes the caller's."""
-        keys = {self.relation.foreign_key: parent_id, self.relation.target_key: row_id}
-        new = self.relation.new_link_id()
-        if model := self._link_collection:
-            body = {model.id_name: new["id"]} if new and model.resource.id_on_create else {}
-            model.create(body, grant.user_id, keys)
-            return
-        keys |= new
-        values = {self.relation.link(name): value for name, value in keys.items()}
-        with connection() as database:
-            database.execute(insert(self.relation.links).values(values))
 
 
 # The classes of views of each kind of relation; the others are only included.
@@ -496,6 +288,7 @@ def _below(name: str, relation: Relation, endpoint: Endpoint) -> Endpoint:
         endpoint,
         method=f"__{endpoint.method}__{name}",
         routes=tuple(route.below(f"/<id>/{name}") for route in endpoint.routes),
+        relation=relation,
         subject=relation.target or None,
         answers=tuple(sorted(set(relation.types.values()))),
         finds_row=True,

@@ -35,6 +35,15 @@ def respond_rows(collection: Collection, rows: Sequence[Row]) -> ResponseReturnV
     return jsonify(list(map(collection.serializer.dump, rows)))
 
 
+def respond_created(
+    collection: Collection, rows: Sequence[Row], body: object
+) -> ResponseReturnValue:
+    """Answer with the rows that a body has created: an array of them if it is one."""
+    if isinstance(body, list):
+        return respond_rows(collection, rows)
+    return respond_row(collection, rows[0])
+
+
 def respond_selected(
     collection: Collection, row: Row, filter_: Filter, includes: Includes | None = None
 ) -> ResponseReturnValue:

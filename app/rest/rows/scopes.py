@@ -1,0 +1,150 @@
+"""Scopes of writes: which rows a caller may change, what these must fulfil then, and the check."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Select,
+    and_,
+    false,
+    func,
+    inspect,
+    literal,
+    not_,
+    null,
+    select,
+)
+
+from app.access.policy import Grant, denial_of_result
+from app.database.dialects import Among
+from app.database.session import connection
+from app.ids import Id
+
+from .own_table import OwnTableCondition
+from .repository import Condition, Conditions, NewRow, Repository, Values
+
+#: Rows that one request changes by a permission for some rows, which are looked at afterwards.
+MAX_CHECKED = 10_000
+# The parameter with the ids of rows.
+IDS = "ids"
+
+
+@dataclass(frozen=True)
+class WriteScope:
+    """The rows that a caller may change by a permission, and how they may be left.
+
+    As PostgreSQL's policies have it: `conditions` are `USING`, `required` is `WITH CHECK`.
+    """
+
+    rows: Repository
+    grant: Grant
+    # Conditions beside those of the permission: of the rows as they are, and as they are left.
+    within: Sequence[Condition] = ()
+    kept: Sequence[Condition] = ()
+    # Whether these are the caller's rows, and may be somebody else's afterwards.
+    gives_away: bool = False
+
+    @cached_property
+    def conditions(self) -> list[Condition]:
+        """The conditions for the rows that may be changed."""
+        return [*self.within, *self.rows.scope(self.grant)]
+
+    @cached_property
+    def required(self) -> list[Condition]:
+        """The conditions that the rows must fulfil once they are changed."""
+        return [*self.kept, *self.rows.written_scope(self.grant, self.gives_away)]
+
+    def limited(self, *conditions: Condition) -> "WriteScope":
+        """Return the scope of those rows in it that fulfil conditions."""
+        return replace(self, within=[*self.within, *conditions])
+
+    def giving_away(self) -> "WriteScope":
+        """Return the scope of the caller's rows in it, which may be given to somebody else."""
+        own = self.rows.owned_by(self.grant.user_id)
+        return replace(self, within=[*self.within, own], gives_away=True)
+
+
+class Outcome:
+    """What is required of rows that are written, which is checked in the transaction.
+
+    Of conditions that read the table itself, a row that is written may make itself fulfil them:
+    these must hold in advance, too, for the row as it is to be.
+    """
+
+    def __init__(self, rows: Repository, model: str, required: Sequence[Condition]) -> None:
+        """Check rows by conditions; `model` is the name in the access error."""
+        self._rows, self._model = rows, model
+        self._condition = func.coalesce(and_(*required), false())
+        self._in_advance = OwnTableCondition(self._condition, rows.key.table)
+
+    def check_new(self, items: Sequence[NewRow]) -> None:
+        """Check rows before they are stored; raise the access error."""
+        if not self._in_advance.reads_others:
+            return
+        # Many rows are alike in what matters.
+        proposed = {self._key(values): values for values in map(self._new_values, items)}
+        for values in proposed.values():
+            if self._finds(select(literal(1)).where(not_(self._in_advance.with_values(values)))):
+                raise denial_of_result(self._model)
+
+    def check_change(self, chosen: Conditions, values: Values) -> None:
+        """Check rows that fulfil conditions before they are changed; raise the access error.
+
+        They are locked, so that they become what they were checked as.
+        """
+        if not self._in_advance.reads_others:
+            return
+        chosen = [*chosen, *self._rows.restriction]
+        found = select(self._rows.key).where(*chosen)
+        changed = self._in_advance.with_values(self._bound(values))
+        with connection() as database:
+            # More of them are refused when they are changed.
+            database.execute(found.limit(MAX_CHECKED).with_for_update()).all()
+        if self._finds(found.where(not_(changed))):
+            raise denial_of_result(self._model)
+
+    def check(self, row_ids: Sequence[Id]) -> None:
+        """Check rows as the transaction has left them; raise the access error.
+
+        Those that it has changed are locked, and what others have committed meanwhile counts. A row
+        that was deleted is none to check.
+        """
+        key = self._rows.key
+        if self._finds(
+            select(key).where(Among(key, IDS), not_(self._condition)), {IDS: [*row_ids]}
+        ):
+            raise denial_of_result(self._model)
+
+    def _finds(self, statement: Select[Any], values: Mapping[str, Any] | None = None) -> bool:
+        with connection() as database:
+            return database.scalar(statement.limit(1), values) is not None
+
+    def _new_values(self, item: NewRow) -> Mapping[str, ColumnElement[Any]]:
+        """Return what each column of a new row is to have."""
+        values = item if isinstance(item, Mapping) else vars(item)
+        absent = {column.name: null() for column in self._columns.values()}
+        return {**absent, **self._bound(self._rows.with_defaults({**values}))}
+
+    def _bound(self, values: Values) -> dict[str, ColumnElement[Any]]:
+        """Return values by the names of columns, as SQL."""
+        columns = self._columns
+        bound = dict[str, ColumnElement[Any]]()
+        for name in values.keys() & columns.keys():
+            value, column = values[name], columns[name]
+            is_sql = isinstance(value, ColumnElement)
+            bound[column.name] = value if is_sql else literal(value, column.type)
+        return bound
+
+    @property
+    def _columns(self) -> Mapping[str, Column[Any]]:
+        columns: Mapping[str, Column[Any]] = inspect(self._rows.model).columns
+        return columns
+
+    def _key(self, values: Mapping[str, ColumnElement[Any]]) -> tuple[object, ...]:
+        """Return what a condition depends on, of the values of a new row."""
+        depends = sorted(self._in_advance.columns & values.keys())
+        return tuple(repr(getattr(values[name], "value", values[name])) for name in depends)

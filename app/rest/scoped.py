@@ -1,0 +1,73 @@
+"""What relations with a scope lead to: those rows of a collection that are within it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from flask import current_app
+
+from app.state import AppState
+
+from .collection import Collection, served_collections
+from .filters.tree import Filter
+from .relations import Relation
+
+
+class ScopedCollection(Collection):
+    """The rows of a collection that are within the scope of a relation, a filter.
+
+    Rows that do not fulfil its `where` are as if they did not exist. As in LoopBack 3, answers have
+    at most its `limit` of rows and no other `fields`; `order` and `include` hold where a request
+    has none.
+    """
+
+    def __init__(
+        self, target: Collection, scope: Mapping[str, Any], settings: Mapping[str, Any]
+    ) -> None:
+        """Return the rows of the target; raise InvalidFilter for a scope that is no filter."""
+        usual = target.resource.default_filter
+        wheres = [filter_["where"] for filter_ in (usual, scope) if filter_.get("where")]
+        default = {**usual, **scope, "where": {"and": wheres} if wheres else {}}
+        super().__init__(replace(target.resource, default_filter=default), settings)
+        self.rows.reader = target.rows.reader
+        self._scope = scope
+        self._widest = super().parse(None)
+
+    def parse(self, raw: Mapping[str, Any] | None) -> Filter:
+        """Read a filter for these rows; raise InvalidFilter."""
+        return self._limited(super().parse(raw))
+
+    def parse_included(self, raw: Mapping[str, Any] | None) -> Filter:
+        """Read a filter for rows that are included into others; raise InvalidFilter."""
+        given = {name: value for name, value in (raw or {}).items() if name != "include" or value}
+        included = {"include": self._scope["include"]} if "include" in self._scope else {}
+        return self._limited(super().parse_included({**included, **given}))
+
+    def _limited(self, filter_: Filter) -> Filter:
+        """Return a filter that reads no more than the scope has."""
+        widest = self._widest
+        fields = filter_.fields if widest.fields is None else widest.fields
+        if widest.fields is not None and filter_.fields is not None:
+            fields = widest.fields & filter_.fields
+        limited = replace(filter_, fields=fields, limit=min(filter_.limit, widest.limit))
+        return self._keep_included(limited)
+
+
+# What the relations of an app that have a scope lead to, by the name of the target and the scope.
+scoped_collections = AppState[dict[tuple[str, str], ScopedCollection]](
+    "scoped collections", factory=lambda _app: {}
+)
+
+
+def target_of(relation: Relation) -> Collection:
+    """Return the collection that a relation leads to, within its scope.
+
+    Raises InvalidFilter for a scope that is no filter, which is checked at the start.
+    """
+    target = served_collections.current[relation.target]
+    if not relation.scope:
+        return target
+    known, key = scoped_collections.current, (relation.target, relation.scope_text)
+    if key not in known:
+        known[key] = ScopedCollection(target, relation.scope, current_app.config)
+    return known[key]
