@@ -63,6 +63,9 @@ class Security:
         # Whether it changes users, of whom admins are changed by admins only.
         changes_users = self._subject == USERS and endpoint.access != READ
         self._may_change_admins = changes_users and endpoint.finds_row
+        # Whether it may move a row to another parent, which the rules of parents alone permit.
+        is_ruled = subject is not None and subject.resource.ruled_by_parent
+        self._may_move = is_ruled and endpoint.relation is not None and endpoint.body is not None
         decisions = [rules.decision(ANY_USER_ID) for rules in self._rules]
         self.anonymous = all(rules.decision(None) for rules in self._rules)
         self.user = all(decisions)
@@ -148,6 +151,8 @@ class Security:
     def _may_deny(self) -> bool:
         """Tell whether a logged-in user may be denied access."""
         if (self._is_owner_id and not self.any_row) or not self._may_create(ANY_USER_ID):
+            return True
+        if self._may_move and not self.any_row:
             return True
         if any(rules.dynamic for rules in (*self._rules, *self._creation)):
             return True
