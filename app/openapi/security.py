@@ -18,7 +18,6 @@ from .schemas import Json
 
 # An id that no user has, for a logged-in user whom no rule names.
 ANY_USER_ID = 0
-UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
 
 
 def security_schemes(app: Flask) -> dict[str, Json]:
@@ -113,7 +112,7 @@ class Security:
                 yield self._denial()
         if self._takes_strength():
             yield errors.StrongerLoginRequired(["totp"])
-        if self._app.config["TOKEN_MIDDLEWARE"] and verb in UNSAFE:
+        if self._app.config["TOKEN_MIDDLEWARE"] and not self._endpoint.is_safe(verb):
             yield errors.AccessDenied()
         if self._app.config["PERSONAL_TOKENS"]:
             yield self._out_of_scope()
