@@ -337,9 +337,7 @@ def test_a_position_that_is_no_number_is_refused(api, token, position):
 
 
 @pytest.mark.parametrize("ahead", [1_000_000_000, 10**18])
-def test_a_position_that_nobody_has_written_is_ignored(
-    app, api, token, primary, standby, ahead
-):
+def test_a_position_that_nobody_has_written_is_ignored(app, api, token, primary, standby, ahead):
     todo = api("POST", "/todos", TODO, token=token)
     look(app, primary, standby)
     on_primary, on_standby = Statements(primary), Statements(standby)
