@@ -94,6 +94,7 @@ DEFAULTS = {
         "login_address": {"limit": 10, "seconds": 60},
         "password_check": {"limit": 5, "seconds": 300, "lock": 60, "max_lock": 900},
         "factor_check": {"limit": 5, "seconds": 300, "lock": 60, "max_lock": 900},
+        "credential": {"limit": 100, "seconds": 3600},
         "registration": {"limit": 20, "seconds": 60},
         "reset_email": {"limit": 5, "seconds": 900},
         "reset_recipient": {"limit": 10, "seconds": 900},
