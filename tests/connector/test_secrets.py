@@ -139,6 +139,21 @@ def test_credentials_that_the_remote_repeats_do_not_leak(connect, server, leaks,
     leaks += [written(caught.value), source.f.prepare(PLAIN).as_curl()]
 
 
+@pytest.mark.parametrize("place", ["url", "baseURL"])
+def test_credentials_in_an_address_do_not_leak(connect, server, leaks, place):
+    server.routes["say"] = lambda h: h.reply({"message": str(h.headers)}, 401)
+    base = server.url.replace("//", f"//user:{PLAIN}@")
+    url = f"{base}/say" if place == "url" else "/say"
+    operations = [{"template": {"url": url}, "functions": {"f": []}}]
+    source = connect(operations, baseURL=base, debug=True)
+
+    with pytest.raises(ConnectorError) as caught:
+        source.f()
+
+    leaks += [written(caught.value), repr(caught.value.request), source.f.prepare().as_curl()]
+    leaks += [str(source.effective_settings), repr(source), repr(source.f), str(source.warnings)]
+
+
 def test_headers_of_a_context_do_not_leak(connect, server, leaks):
     server.routes["say"] = lambda h: h.reply({"message": h.headers["authorization"]}, 400)
     source = connect([{"template": {"url": "/say"}}], debug=True)
