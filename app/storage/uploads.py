@@ -30,9 +30,10 @@ from .types import FIRST_BYTES, begins_as, declared_type, refused_type, types_of
 
 #: Parts of an upload, fields and files together.
 MAX_PARTS = 100
-#: Bytes of the header fields of a part, which take 50 ms for 100 parts; a name of 255 bytes has 765
-#: where it is percent-encoded.
-MAX_PART_HEAD = 4 * 1024
+#: Bytes of the header fields of a part.
+MAX_PART_HEAD = 16 * 1024
+#: Bytes of the header fields of all parts of an upload, which are read in 50 ms.
+MAX_HEADS = 128 * 1024
 #: Characters of the boundary between parts, as RFC 2046 has it.
 MAX_BOUNDARY = 70
 # Bytes of a body that are read at once.
@@ -52,9 +53,12 @@ class Uploaded:
 class FormDecoder(MultipartDecoder):
     """Werkzeug's decoder, which reads the head of a part however long it is."""
 
+    _heads_size = 0
+
     def _parse_headers(self, data: bytes | bytearray) -> Headers:
         """Return the header fields of a part; raise RequestEntityTooLarge."""
-        if len(data) > MAX_PART_HEAD:
+        self._heads_size += len(data)
+        if len(data) > MAX_PART_HEAD or self._heads_size > MAX_HEADS:
             raise RequestEntityTooLarge
         return super()._parse_headers(data)
 
@@ -167,7 +171,8 @@ def _events(body: IO[bytes], content_type: str, most: int) -> Iterator[Event]:
         raise
     except RequestEntityTooLarge:
         raise FileTooLarge(
-            f"A form has at most {MAX_PARTS} parts, each with a head of {MAX_PART_HEAD} bytes."
+            f"A form has at most {MAX_PARTS} parts, each with a head of {MAX_PART_HEAD} bytes, all"
+            f" heads together of {MAX_HEADS}."
         ) from None
     except ValueError:
         # Its text quotes the body.

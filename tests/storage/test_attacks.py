@@ -292,8 +292,9 @@ def test_a_container_with_many_files_is_deleted_whole(local):
     ("data", "status"),
     [
         (form(*[file_part(f"{number}.txt") for number in range(101)]), 413),
-        (form(file_part("a.txt", more=b"X: " + b"x" * 4096 + b"\r\n")), 413),
-        (form(part(f'name="{"a" * 4096}"'), file_part("a.txt")), 413),
+        (form(file_part("a.txt", more=b"X: " + b"x" * 16_384 + b"\r\n")), 413),
+        (form(part(f'name="{"a" * 16_384}"'), file_part("a.txt")), 413),
+        (form(*[part(f'name="{"a" * 4096}"')] * 40, file_part("a.txt")), 413),
         (form(file_part("a.txt", more=b"X: " + b"x" * 100_000 + b"\r\n")), 413),
         (form(b'Content-Disposition: form-data; name="a"\r\n\r\n' + b"x" * 65_537), 413),
         (form(file_part("a.txt"))[:-4], 400),
