@@ -317,8 +317,8 @@ class ThrottlesSchema(Schema):
     credential = _rate(
         100,
         3600,
-        "Credentials that one user adds: personal tokens, authenticator apps, passkeys, sets of"
-        " recovery codes, and other emails.",
+        "Credentials that are added to one account: personal tokens, authenticator apps, passkeys,"
+        " sets of recovery codes, and other emails unless an admin sets them.",
     )
     registration = _rate(20, 60, "Users that one client registers; each of an array counts.")
     # The windows of these two end no later than the links that were mailed within them, which live

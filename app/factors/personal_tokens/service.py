@@ -71,7 +71,7 @@ def create_token(
     Raises TooManyRequests, InvalidToken if the session has ended meanwhile, ModelNotFound if the
     user was disabled or deleted, and ValidationError for a user with MAX_TOKENS.
     """
-    count(CREDENTIAL, session.user_id)
+    count(CREDENTIAL, user.id)
     new = NewPersonalToken(new_value(), new_handle(), name, write_scopes(scopes), now(), expires_at)
     row = AccessToken(
         digest=token_digest(new.value),
