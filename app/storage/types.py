@@ -34,6 +34,7 @@ ENDINGS = {
     ".heic": "image/heic",
     ".heif": "image/heif",
     ".ics": "text/calendar",
+    ".jfif": "image/jpeg",
     ".log": "text/plain",
     ".m4v": "video/mp4",
     ".mov": "video/quicktime",
@@ -121,13 +122,13 @@ def types_of(name: str, declared: str) -> set[str]:
 def refused_type(name: str, declared: str, allowed: frozenset[str]) -> str | None:
     """Return the type or ending of a file that is not among the allowed types and endings.
 
-    None: the file is allowed. An ending whose type is not known is allowed only by itself: it may
-    be that of a program.
+    None: the file is allowed. An ending whose type is not known, which may be that of a program, is
+    allowed by itself or as UNKNOWN only.
     """
     ending = ending_of(name)
     if ending in allowed:
         return None
-    if ending not in ENDINGS:
+    if ending not in ENDINGS and UNKNOWN not in allowed:
         return ending
     return min(types_of(name, declared) - allowed, default=None)
 

@@ -336,6 +336,21 @@ def test_a_position_that_is_no_number_is_refused(api, token, position):
     assert (answer.status_code, answer.json["error"]["code"]) == (400, "INVALID_POSITION")
 
 
+def test_a_position_counts_that_was_written_since_the_primary_was_asked_last(
+    app, api, email, token, primary, standby
+):
+    other = api.login(email)["id"]
+    look(app, primary, standby)
+    pause(standby)
+    written = api("POST", "/todos", TODO, token=token)
+
+    headers = {POSITION: written.headers[POSITION]}
+    path = f"/todos/{written.json['id']}"
+
+    assert api("GET", path, token=other).status_code == 404
+    assert api("GET", path, token=other, headers=headers).status_code == 200
+
+
 @pytest.mark.parametrize("ahead", [1_000_000_000, 10**18])
 def test_a_position_that_nobody_has_written_is_ignored(app, api, token, primary, standby, ahead):
     todo = api("POST", "/todos", TODO, token=token)

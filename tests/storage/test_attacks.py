@@ -221,6 +221,15 @@ def test_an_ending_whose_type_is_not_allowed_is_refused(serve_files):
     assert names_in(files) == ["a.DWG", "note"]
 
 
+def test_an_ending_that_is_not_known_is_of_no_certain_type(serve_files):
+    files = serve_files(allowedContentTypes=["application/octet-stream"])
+    files.call("POST", "", json={"name": "photos"})
+
+    assert send(files, ("a.exe", b"a", "application/octet-stream")).status_code == 200
+    assert send(files, ("a.exe", b"a", "application/x-msdownload")).status_code == 415
+    assert send(files, ("a.png", PNG, "application/octet-stream")).status_code == 415
+
+
 def test_a_type_may_be_declared_by_each_of_its_names(serve_files):
     files = serve_files(allowedContentTypes=["application/x-zip-compressed", "application/rtf"])
     files.call("POST", "", json={"name": "photos"})
