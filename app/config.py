@@ -122,7 +122,7 @@ def read_project_files(folder: str) -> dict[str, Any]:
 
 def _read_json(path: str) -> Any:
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             return json.load(file)
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path} cannot be read: {error}") from None

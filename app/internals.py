@@ -85,10 +85,11 @@ INTERNALS = {
         "urllib3.connection.HTTPConnection": "_dns_host _new_conn",
     },
     # Rules are compiled when a URL is built; entries of proxies are counted from the end; forms
-    # with files are read piece by piece.
+    # with files are read piece by piece, and the heads of their parts are bounded.
     "werkzeug==3.1.9": {
         "werkzeug.middleware.proxy_fix.ProxyFix": "_get_real_value",
         "werkzeug.routing.Rule": "_compile_builder",
         "werkzeug.sansio.multipart": "Data Epilogue Event Field File MultipartDecoder NeedData",
+        "werkzeug.sansio.multipart.MultipartDecoder": "_parse_headers",
     },
 }

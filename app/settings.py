@@ -314,6 +314,12 @@ class ThrottlesSchema(Schema):
         lock=60,
         max_lock=900,
     )
+    credential = _rate(
+        100,
+        3600,
+        "Credentials that are added to one account: personal tokens, authenticator apps, passkeys,"
+        " sets of recovery codes, and other emails unless an admin sets them.",
+    )
     registration = _rate(20, 60, "Users that one client registers; each of an array counts.")
     # The windows of these two end no later than the links that were mailed within them, which live
     # RESET_TOKEN_TTL: somebody else's requests leave the owner a link that works.

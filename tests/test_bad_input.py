@@ -77,7 +77,8 @@ BODIES = {
     "trailing comma": b'{"email": "x",}',
     "single quotes": b"{'email': 'x'}",
     "comment": b"{} // x",
-    "byte order mark": b"\xef\xbb\xbf{}",
+    "two byte order marks": b"\xef\xbb\xbf" * 2 + b"{}",
+    "byte order mark inside": b'{"email": \xef\xbb\xbf1}',
     "latin-1": '{"email": "jörg@example.com"}'.encode("latin-1"),
     "utf-16": '{"email": "x"}'.encode("utf-16"),
     "half a character": b'{"email": "\xf0\x9f\x90"}',
@@ -343,7 +344,7 @@ def test_arbitrary_json_is_never_answered_with_5xx(send, route, body, segment):
 def test_a_body_that_is_no_json_is_refused_with_the_place(api, token):
     messages = [
         api("POST", "/todos", token=token, data=body, content_type=JSON).json["error"]["message"]
-        for body in ("{a}", '{"title": "x"} x', "[NaN]", "\ufeff{}")
+        for body in ("{a}", '{"title": "x"} x', "[NaN]", "\ufeff\ufeff{}")
     ]
 
     assert messages == [
@@ -352,6 +353,20 @@ def test_a_body_that_is_no_json_is_refused_with_the_place(api, token):
             "Expecting property name enclosed in double quotes, line 1 column 2",
             "Extra data, line 1 column 16",
             "NaN is not a JSON number",
-            "Unexpected UTF-8 BOM (decode using utf-8-sig), line 1 column 1",
+            "Expecting value, line 1 column 1",
         )
     ]
+
+
+def test_a_byte_order_mark_before_the_json_of_a_body_is_skipped(api, token):
+    def send(method, path, body):
+        return api(method, path, token=token, data=b"\xef\xbb\xbf" + body, content_type=JSON)
+
+    created = send("POST", "/todos", '{"title": "é"}'.encode())
+    several = send("POST", "/todos", b'[{"title": "x"}]')
+    emptied = send("PATCH", "/todos/1", b" ")
+
+    assert [answer.status_code for answer in (created, several, emptied)] == [200] * 3
+    assert created.json["title"] == emptied.json["title"] == "é"
+    filtered = api("GET", "/todos?filter=%EF%BB%BF{}", token=token)
+    assert refusal(filtered) == (400, "INVALID_FILTER")

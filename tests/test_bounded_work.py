@@ -6,6 +6,7 @@
 import cProfile
 import json
 import shutil
+import unicodedata
 
 import pytest
 
@@ -17,6 +18,8 @@ from tests.support.rows import statements
 
 # Calls of any function, which take 100 ms; and statements, of which a creation by users has most.
 MAX_CALLS, MAX_STATEMENTS = 320_000, 70
+# Characters of a text that is normalized, in 1.5 ms: more take quadratic time, which is no call.
+MAX_NORMALIZED = 1024
 # Which SQLite is sent row by row: links that are rows of a model.
 ROW_BY_ROW = {"related: 1000 readers"}
 ROWS = 20
@@ -39,7 +42,20 @@ def count(app, environ):
     return status, sum(entry.callcount for entry in profile.getstats()), len(sent)
 
 
-def test_no_request_does_more_than_a_bounded_amount_of_work(service):
+@pytest.fixture
+def normalized(monkeypatch):
+    """The lengths of the texts that are normalized."""
+    lengths, normalize = [], unicodedata.normalize
+
+    def record(form, text):
+        lengths.append(len(text))
+        return normalize(form, text)
+
+    monkeypatch.setattr(unicodedata, "normalize", record)
+    return lengths
+
+
+def test_no_request_does_more_than_a_bounded_amount_of_work(service, normalized):
     app, token = service
     # Built once.
     app.test_client().get("/api/openapi.json")
@@ -56,6 +72,7 @@ def test_no_request_does_more_than_a_bounded_amount_of_work(service):
     assert {name: one for name, one in seen.items() if one[1] > MAX_CALLS} == {}
     many = {name for name, one in seen.items() if one[2] > MAX_STATEMENTS}
     assert many == ROW_BY_ROW
+    assert max(normalized) <= MAX_NORMALIZED
     # The largest that are accepted are among them.
     assert seen["POST todos: 1000 rows"][0] == seen["POST documents: 300 rows"][0] == "200"
     assert seen["todos: or of 249"][0] == seen["documents: inq of 20 items"][0] == "200"

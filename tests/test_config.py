@@ -1,11 +1,12 @@
 """The layers of the settings, and the errors for invalid ones at start-up."""
 
+import json
 import re
 
 import pytest
 from flask import Flask
 
-from app.config import ConfigurationError, configure, setting_sources
+from app.config import ConfigurationError, configure, read_project_files, setting_sources
 from app.factory import create_app
 from app.testing.apps import close
 from tests.support.installation import Installation
@@ -94,6 +95,7 @@ DEFAULTS = {
         "login_address": {"limit": 10, "seconds": 60},
         "password_check": {"limit": 5, "seconds": 300, "lock": 60, "max_lock": 900},
         "factor_check": {"limit": 5, "seconds": 300, "lock": 60, "max_lock": 900},
+        "credential": {"limit": 100, "seconds": 3600},
         "registration": {"limit": 20, "seconds": 60},
         "reset_email": {"limit": 5, "seconds": 900},
         "reset_recipient": {"limit": 10, "seconds": 900},
@@ -438,6 +440,13 @@ def test_an_error_in_the_instance_file_is_one_sentence_with_its_line(instance, t
     assert str(caught.value).startswith(f"{path}{sentence}")
     assert len(str(caught.value).splitlines()) == 1
     assert "hush" not in str(caught.value)
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(instance):
+    entry = {"connector": "rest", "baseURL": "https://geo.example"}
+    (instance / "datasources.json").write_text(json.dumps({"geo": entry}), "utf-8-sig")
+
+    assert read_project_files(str(instance))["DATA_SOURCES"] == {"geo": entry}
 
 
 @pytest.mark.parametrize("text", ['{"geo": ', '{"geo": {"connector": "res"}}'])

@@ -5,22 +5,25 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-# The word for every method of a model.
-EVERY_METHOD = "*"
+# The word for every method of a model, and what a word begins with that takes methods away.
+EVERY_METHOD, EXCEPT = "*", "!"
 
 
 @dataclass(frozen=True)
 class Scopes:
     """Words by the name of a model: access types, names of methods, or `*`.
 
-    They only take away from what the user may do.
+    A word with `!` before it takes its methods away again. All of them only take away from what the
+    user may do.
     """
 
     words: Mapping[str, Collection[str]]
 
     def cover(self, model: str, method: str, access: str) -> bool:
-        """Tell whether they name a method of a model, by its name or its access type."""
+        """Return True if they name a method of a model, by its name or its access type."""
         words = self.words.get(model, ())
+        if f"{EXCEPT}{method}" in words or f"{EXCEPT}{access}" in words:
+            return False
         return method in words or access in words or EVERY_METHOD in words
 
 

@@ -16,8 +16,10 @@ from .types import JsonValue
 
 MASK = "***"
 _SECRET_NAME = re.compile(
-    r"^auth$|authorization|^cookie2?$|^set-cookie$|(^|[-_])key$|(api|access|private)_?key"
-    r"|(?-i:[a-z]Key$)|token|secret|bearer|passw|passphrase|pass$|credential|signature|^sig$",
+    r"(^|[-_])(auth|key|otp)$|(?-i:[a-z](Auth|Key)$)|^pin$|(^|\.)sid$|authorization"
+    r"|^cookie2?$|^set-cookie$|(api|access|private)_?key|token|secret|bearer|jwt|assertion"
+    r"|passw|passphrase|passcode|pass$|pwd|credential|signature|^sig$|sess(ion)?[-_]?id"
+    r"|connection[-_]?string",
     re.IGNORECASE,
 )
 _ESCAPE = re.compile("%[0-9A-F]{2}")

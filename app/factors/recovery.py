@@ -11,6 +11,7 @@ from app.audit.entries import Action
 from app.database.session import affected_rows, db, transaction
 from app.errors import ValidationError
 from app.ids import Id
+from app.throttles import throttles
 from app.users.accounts.credentials import record_credential_change
 from app.users.models import User, token_digest
 from app.users.sessions.tokens import lock
@@ -41,9 +42,10 @@ def is_had(user_id: Any) -> ColumnElement[bool]:
 def renew(user_id: Id) -> list[str]:
     """Replace the codes of a user; return the new ones, which nobody can show again.
 
-    Raises ValidationError for a user without a factor, so that codes go with the factors of whoever
-    made them.
+    Raises TooManyRequests, and ValidationError for a user without a factor, so that codes go with
+    the factors of whoever made them.
     """
+    throttles.count(throttles.CREDENTIAL, user_id)
     codes = [_new_code() for _ in range(CODES)]
     rows = [{"digest": _digest(code), "user_id": user_id} for code in codes]
     with transaction():

@@ -6,6 +6,7 @@ from app.access.identity import MULTI_FACTOR, LiveToken
 from app.audit.entries import Action
 from app.database.session import transaction
 from app.ids import Id
+from app.throttles.throttles import CREDENTIAL, count
 from app.users.accounts.credentials import record_credential_change
 from app.users.models import User
 from app.users.sessions.assurance import note_authentication
@@ -19,8 +20,9 @@ from .totp import service as totp
 def confirm(session: LiveToken, proof: Mapping[str, object]) -> None:
     """Confirm the factor that a user has made; the session is a strong one from then on.
 
-    Raises SecondFactorFailed, and TooManyRequests after too many failures.
+    Raises SecondFactorFailed, and TooManyRequests after too many failures or factors.
     """
+    count(CREDENTIAL, session.user_id)
     methods = steps.prove(session.user_id, proof, enrols=True)
     note_authentication(session, [*methods, MULTI_FACTOR])
 

@@ -167,7 +167,7 @@ def reset(user: User) -> None:
     WRITE,
     "POST /<id>/recoveryCodes",
     answer=RecoveryCodesSchema,
-    errors=(NOT_RECENT, NO_FACTOR),
+    errors=(NOT_RECENT, NO_FACTOR, THROTTLED),
     is_served=_is_served,
 )
 def renew_recovery_codes(user: User) -> Mapping[str, object]:

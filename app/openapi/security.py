@@ -20,7 +20,6 @@ from .schemas import Json
 
 # An id that no user has, for a logged-in user whom no rule names.
 ANY_USER_ID = 0
-UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
 
 
 def security_schemes(app: Flask) -> dict[str, Json]:
@@ -137,9 +136,7 @@ class Security:
             yield self._denial()
         if self._takes_strength():
             yield errors.StrongerLoginRequired(["totp"])
-        # Logging out changes something, whatever the verb.
-        is_unsafe = verb in UNSAFE or self._endpoint.token_optional
-        if self._app.config["TOKEN_MIDDLEWARE"] and is_unsafe:
+        if self._app.config["TOKEN_MIDDLEWARE"] and not self._endpoint.is_safe(verb):
             yield errors.AccessDenied()
         if self._app.config["PERSONAL_TOKENS"]:
             yield self._out_of_scope()

@@ -11,7 +11,7 @@ from werkzeug.exceptions import HTTPException, NotFound
 
 from app.access.identity import current_identity
 from app.access.policy import authorize, install_rules
-from app.access.rules import DynamicRole, Rule
+from app.access.rules import READ, DynamicRole, Rule
 from app.config import ConfigurationError
 from app.state import AppState
 
@@ -31,6 +31,8 @@ ASKS_FOR_UPLOAD = "ostiary.asks_for_upload"
 
 # The verbs of HTTP that an endpoint may have.
 VERBS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+# Those of them that change nothing, unless the endpoint does so all the same (RFC 9110, 9.2.1).
+SAFE_VERBS = {"GET", "HEAD", "OPTIONS"}
 
 
 class Route(NamedTuple):
@@ -139,6 +141,10 @@ class Endpoint:
     def answers_row(self) -> bool:
         """Whether the answer is one row of the model, with its `ETag`."""
         return isinstance(self.answer, str) and self.answer.startswith("{}")
+
+    def is_safe(self, verb: str) -> bool:
+        """Return True if a request with a verb changes nothing: one that writes may have any."""
+        return verb in SAFE_VERBS and self.access == READ
 
 
 # The endpoints that an app serves, by `model.method`.

@@ -38,7 +38,8 @@ class RoutedPaths:
 def routed_path(path: str, raw: str, root: str) -> str:
     """Return the path by which a request is routed; `raw` is its target as the client wrote it.
 
-    The segment after the base path is in lower case, and encoded slashes are SLASH.
+    The segment after the base path is in lower case, two slashes before and after it are one, and
+    encoded slashes are SLASH.
     """
     prefix = f"{root}/"
     if not path.startswith(prefix):
@@ -47,8 +48,20 @@ def routed_path(path: str, raw: str, root: str) -> str:
         path = path.replace(SLASH, NO_CHARACTER)
     if "%2F" in raw or "%2f" in raw:
         path = _with_encoded_slashes(path, raw)
-    collection, slash, rest = path.removeprefix(prefix).partition("/")
+    rest = path.removeprefix(prefix)
+    if "//" in path:
+        rest = _with_single_slashes(rest)
+    collection, slash, rest = rest.partition("/")
     return f"{prefix}{collection.lower()}{slash}{rest}"
+
+
+def _with_single_slashes(path: str) -> str:
+    """Return a path below the base path with one slash where LoopBack 3 takes two for one.
+
+    Those are before the collection and after it.
+    """
+    collection, slash, rest = path.removeprefix("/").partition("/")
+    return f"{collection}{slash}{rest.removeprefix('/')}"
 
 
 def _with_encoded_slashes(path: str, raw: str) -> str:

@@ -23,6 +23,7 @@ from .errors import (
     translated,
 )
 from .names import is_name
+from .removal import remove_folder
 from .settings import StoreSettings
 from .store import MAX_LISTED, Json, Page, to_text
 
@@ -117,7 +118,9 @@ class LocalStore:
         """
         root = Path(folder, settings.root)
         try:
-            (root / PENDING).mkdir(mode=0o700, parents=True, exist_ok=True)
+            # A new one is for the user of the service alone; `parents` have the usual mode.
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (root / PENDING).mkdir(mode=0o700, exist_ok=True)
             _remove_abandoned(root / PENDING)
         except OSError as error:
             raise ConfigurationError(f"root cannot be used: {root}: {error.strerror}") from None
@@ -155,7 +158,7 @@ class LocalStore:
         with translated(ContainerNotFound(name)):
             # From here on nobody sees it.
             os.rename(self._root / name, removed)
-        shutil.rmtree(removed, ignore_errors=True)
+        remove_folder(removed)
 
     def files(self, container: str, after: str) -> Page:
         """Return the files whose names come after a text; there are none without the container."""

@@ -31,7 +31,7 @@ class StoreSettings:
     max_file_size: int
     max_request_size: int
     max_fields_size: int
-    # Types that may be uploaded; None: all.
+    # Types that may be uploaded, and endings such as `.dwg`; None: all.
     allowed_types: frozenset[str] | None
     make_unique: bool
     key_id: str | None

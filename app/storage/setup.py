@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flask import Flask
@@ -52,8 +53,25 @@ def _open(app: Flask, name: str, entry: object) -> OpenStore:
     for key in ignored:
         app.logger.warning("the store %s: %s is without effect", name, key)
     if settings.provider == STORE_PROVIDERS[0]:
+        _check_root(app, Path(app.instance_path, settings.root))
         return OpenStore(LocalStore.open(settings, app.instance_path), settings)
     require_extra("provider amazon", "s3", "boto3")
     # Imported only if it is used: it takes time and memory.
     s3 = import_module("app.storage.s3")
     return OpenStore(s3.S3Store.open(settings, app.instance_path), settings)
+
+
+def _check_root(app: Flask, root: Path) -> None:
+    """Raise ConfigurationError for a root whose files would be those of something else.
+
+    Clients would replace files of the project or of its front end, or everybody would be sent
+    theirs, whatever the rules say.
+    """
+    project, root = Path(app.instance_path).resolve(), root.resolve()
+    if project.is_relative_to(root):
+        raise ConfigurationError(f"root has the whole project in it: {root}")
+    if app.config["STATIC_FOLDER"] is None:
+        return
+    front_end = Path(project, app.config["STATIC_FOLDER"]).resolve()
+    if root.is_relative_to(front_end) or front_end.is_relative_to(root):
+        raise ConfigurationError(f"root and STATIC_FOLDER must not be in each other: {root}")

@@ -17,15 +17,76 @@ SIGNATURES = {
     "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
     "image/webp": re.compile(rb"RIFF....WEBP", re.DOTALL),
 }
+# Types of files by the ends of their names, beside those of files of front ends.
+ENDINGS = {
+    **TYPES,
+    ".3gp": "video/3gpp",
+    ".7z": "application/x-7z-compressed",
+    ".apng": "image/apng",
+    ".avi": "video/x-msvideo",
+    ".bmp": "image/bmp",
+    ".doc": "application/msword",
+    ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ".eml": "message/rfc822",
+    ".epub": "application/epub+zip",
+    ".flac": "audio/flac",
+    ".gz": "application/gzip",
+    ".heic": "image/heic",
+    ".heif": "image/heif",
+    ".ics": "text/calendar",
+    ".jfif": "image/jpeg",
+    ".log": "text/plain",
+    ".m4v": "video/mp4",
+    ".mov": "video/quicktime",
+    ".mpeg": "video/mpeg",
+    ".mpg": "video/mpeg",
+    ".odp": "application/vnd.oasis.opendocument.presentation",
+    ".ods": "application/vnd.oasis.opendocument.spreadsheet",
+    ".odt": "application/vnd.oasis.opendocument.text",
+    ".oga": "audio/ogg",
+    ".ogv": "video/ogg",
+    ".opus": "audio/ogg",
+    ".ppt": "application/vnd.ms-powerpoint",
+    ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    ".rar": "application/vnd.rar",
+    ".rtf": "application/rtf",
+    ".svgz": "image/svg+xml",
+    ".tar": "application/x-tar",
+    ".tif": "image/tiff",
+    ".tiff": "image/tiff",
+    ".tsv": "text/tab-separated-values",
+    ".vcf": "text/vcard",
+    ".weba": "audio/webm",
+    ".xls": "application/vnd.ms-excel",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
 # Types that browsers show, in which nothing is executed with the rights of our pages; all others
 # are saved.
-PDF = "application/pdf"
+PDF, SVG = "application/pdf", "image/svg+xml"
 SHOWN = {PDF, "image/avif", "image/gif", "image/jpeg", "image/png", "image/webp"}
+# Types by which files are sent, beside those of pictures, sound and video. A page cannot have a
+# file of any other as its script, style or frame: all of these are sent as UNKNOWN.
+SENT, MEDIA = {PDF, "text/plain"}, ("image/", "audio/", "video/")
 UNKNOWN = TYPES[""]
 # Chrome shows no PDF in a sandbox.
 SANDBOX = "default-src 'none'; sandbox"
 SANDBOX_OF_PDF = "default-src 'none'; style-src 'unsafe-inline'; object-src 'self'"
-OTHER_NAMES = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg"}
+# What browsers and systems call these types as well.
+OTHER_NAMES = {
+    "application/javascript": "text/javascript",
+    "application/x-gzip": "application/gzip",
+    "application/x-rar-compressed": "application/vnd.rar",
+    "application/x-zip-compressed": "application/zip",
+    "audio/mp3": "audio/mpeg",
+    "audio/wave": "audio/wav",
+    "audio/x-m4a": "audio/mp4",
+    "audio/x-wav": "audio/wav",
+    "image/jpg": "image/jpeg",
+    "image/pjpeg": "image/jpeg",
+    "image/x-icon": "image/vnd.microsoft.icon",
+    "text/rtf": "application/rtf",
+    "text/xml": "application/xml",
+}
 TYPE = re.compile(r"[\w.+-]{1,100}/[\w.+-]{1,100}", re.ASCII)
 
 
@@ -41,16 +102,37 @@ def declared_type(text: str) -> str:
     return declared if TYPE.fullmatch(declared) else UNKNOWN
 
 
-def type_of_name(name: str) -> str:
-    """Return the type by the end of a name, by which files are sent."""
-    return TYPES.get(splitext(name)[1].lower(), UNKNOWN)
+def ending_of(name: str) -> str:
+    """Return the end of a name, such as `.png`, as it is compared; "" if it has none."""
+    return splitext(name)[1].lower()
+
+
+def sent_type(name: str) -> str:
+    """Return the type by which a file is sent."""
+    type_ = ENDINGS.get(ending_of(name), UNKNOWN)
+    is_medium = type_.startswith(MEDIA) and type_ != SVG
+    return type_ if is_medium or type_ in SENT else UNKNOWN
 
 
 def types_of(name: str, declared: str) -> set[str]:
     """Return the types that a file claims to have: what was declared, and that of its name."""
-    return {canonical_type(declared)} | {type_of_name(name)} - {UNKNOWN}
+    return {canonical_type(declared)} | {ENDINGS.get(ending_of(name), UNKNOWN)} - {UNKNOWN}
+
+
+def refused_type(name: str, declared: str, allowed: frozenset[str]) -> str | None:
+    """Return the type or ending of a file that is not among the allowed types and endings.
+
+    None: the file is allowed. An ending whose type is not known, which may be that of a program, is
+    allowed by itself or as UNKNOWN only.
+    """
+    ending = ending_of(name)
+    if ending in allowed:
+        return None
+    if ending not in ENDINGS and UNKNOWN not in allowed:
+        return ending
+    return min(types_of(name, declared) - allowed, default=None)
 
 
 def begins_as(data: bytes, types: set[str]) -> bool:
-    """Tell whether the first bytes are those of all these types."""
+    """Return True if the first bytes are those of all these types."""
     return all(SIGNATURES[type_].match(data) for type_ in types & SIGNATURES.keys())

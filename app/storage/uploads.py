@@ -7,6 +7,7 @@ from os.path import splitext
 from typing import IO
 from uuid import uuid4
 
+from werkzeug.datastructures import Headers
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.http import parse_options_header
 from werkzeug.sansio.multipart import (
@@ -25,12 +26,14 @@ from .errors import FileTooLarge, InvalidUpload, TypeNotAllowed
 from .names import check_name
 from .settings import StoreSettings
 from .store import Json, Store, Upload
-from .types import FIRST_BYTES, begins_as, canonical_type, declared_type, types_of
+from .types import FIRST_BYTES, begins_as, declared_type, refused_type, types_of
 
 #: Parts of an upload, fields and files together.
 MAX_PARTS = 100
 #: Bytes of the header fields of a part.
 MAX_PART_HEAD = 16 * 1024
+#: Bytes of the header fields of all parts of an upload, which are read in 50 ms.
+MAX_HEADS = 128 * 1024
 #: Characters of the boundary between parts, as RFC 2046 has it.
 MAX_BOUNDARY = 70
 # Bytes of a body that are read at once.
@@ -45,6 +48,19 @@ class Uploaded:
 
     files: dict[str, list[Json]] = field(default_factory=dict)
     fields: dict[str, list[str]] = field(default_factory=dict)
+
+
+class FormDecoder(MultipartDecoder):
+    """Werkzeug's decoder, which reads the head of a part however long it is."""
+
+    _heads_size = 0
+
+    def _parse_headers(self, data: bytes | bytearray) -> Headers:
+        """Return the header fields of a part; raise RequestEntityTooLarge."""
+        self._heads_size += len(data)
+        if len(data) > MAX_PART_HEAD or self._heads_size > MAX_HEADS:
+            raise RequestEntityTooLarge
+        return super()._parse_headers(data)
 
 
 class FormReader:
@@ -131,9 +147,9 @@ class FormReader:
     def _check_type(self, name: str, declared: str) -> None:
         """Raise TypeNotAllowed unless a file's type is one of those that are allowed."""
         allowed = self._settings.allowed_types
-        if allowed is not None and (refused := types_of(name, declared) - allowed):
-            known = ", ".join(sorted(map(canonical_type, allowed)))
-            raise TypeNotAllowed(f"The type {quote(min(refused))} is not one of {known}.")
+        if allowed is not None and (refused := refused_type(name, declared, allowed)):
+            known = ", ".join(sorted(allowed))
+            raise TypeNotAllowed(f"The type {quote(refused)} is not one of {known}.")
 
 
 def _check_first(data: bytes, types: set[str]) -> None:
@@ -143,7 +159,7 @@ def _check_first(data: bytes, types: set[str]) -> None:
 
 def _events(body: IO[bytes], content_type: str, most: int) -> Iterator[Event]:
     """Yield what a form has, from its first part to the end; raise InvalidUpload, FileTooLarge."""
-    decoder = MultipartDecoder(_boundary(content_type), BLOCK + MAX_PART_HEAD, max_parts=MAX_PARTS)
+    decoder = FormDecoder(_boundary(content_type), BLOCK + MAX_PART_HEAD, max_parts=MAX_PARTS)
     try:
         for block in _blocks(body, most):
             decoder.receive_data(block)
@@ -155,7 +171,8 @@ def _events(body: IO[bytes], content_type: str, most: int) -> Iterator[Event]:
         raise
     except RequestEntityTooLarge:
         raise FileTooLarge(
-            f"A form has at most {MAX_PARTS} parts, each with a head of {MAX_PART_HEAD} bytes."
+            f"A form has at most {MAX_PARTS} parts, each with a head of {MAX_PART_HEAD} bytes, all"
+            f" heads together of {MAX_HEADS}."
         ) from None
     except ValueError:
         # Its text quotes the body.

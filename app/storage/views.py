@@ -29,7 +29,7 @@ from .errors import (
 from .names import check_name
 from .settings import StoreSettings
 from .store import Page, Store
-from .types import PDF, SANDBOX, SANDBOX_OF_PDF, SHOWN, type_of_name
+from .types import PDF, SANDBOX, SANDBOX_OF_PDF, SHOWN, sent_type
 from .uploads import MULTIPART, FormReader
 
 LINK = "Link"
@@ -218,7 +218,7 @@ def store_endpoints(store: Store, settings: StoreSettings) -> list[Endpoint]:
 
 def _file_response(name: str) -> Response:
     """Return a response whose content is executed nowhere."""
-    type_ = type_of_name(name)
+    type_ = sent_type(name)
     response = Response(mimetype=type_)
     kind = "inline" if type_ in SHOWN else "attachment"
     response.headers["Content-Disposition"] = f"{kind}; filename*=UTF-8''{quote(name, safe='')}"

@@ -47,6 +47,7 @@ LOGIN_IDENTITY = "login_identity"
 LOGIN_ADDRESS = "login_address"
 PASSWORD_CHECK = "password_check"  # noqa: S105 the name of a throttle
 FACTOR_CHECK = "factor_check"
+CREDENTIAL = "credential"
 REGISTRATION = "registration"
 RESET_EMAIL = "reset_email"
 RESET_RECIPIENT = "reset_recipient"

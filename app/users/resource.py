@@ -17,6 +17,7 @@ from app.rest.resource import Resource
 from app.rest.rows.repository import Conditions, Repository, Row, Values
 from app.settings import Settings
 from app.state import AppState
+from app.throttles.throttles import CREDENTIAL, count
 
 from .accounts import email_change
 from .accounts.admins import keeping_admin
@@ -122,7 +123,7 @@ class UserRows(Repository):
         """Ask for the password if the email changes, and for no other change.
 
         If EMAIL_CHANGE is "confirmed", a new email is refused, because it is stored only when it is
-        confirmed. Raises what `require_recent_or_password` and `count_change` do.
+        confirmed. Raises TooManyRequests, and what `require_recent_or_password` does.
         """
         changes = dict(values)
         password = changes.pop("password", None)
@@ -153,7 +154,11 @@ def _allow_new_email(password: str | None) -> None:
         path = current_app.config["USERS_PATH"]
         raise ValidationError({"email": [f"is changed by POST /{path}/change-email"]})
     identity = current_identity()
-    require_recent_or_password(identity.require_session(), password)
+    session = identity.require_session()
+    require_recent_or_password(session, password)
+    # Admins change those of many users.
+    if ADMIN not in identity.roles:
+        count(CREDENTIAL, session.user_id)
     if verification.is_enabled(current_app.config):
         verification.count_change(identity.user_id)
 

@@ -33,6 +33,11 @@ def repeat(part: str, start: str = "", end: str = "") -> bytes:
     return (start + part * ((BODY - 100) // len(part)) + end).encode()
 
 
+def marks(length: int) -> str:
+    """Return a letter with combining marks in the order that takes longest to normalize."""
+    return "a" + "".join(chr(0x300 + number % 2 * 0x16) for number in range(length - 1))
+
+
 def get(name: str, path: str) -> Request:
     """Return a GET with the token of the caller."""
     return Request(name, "GET", path, headers=CALLER)

@@ -13,7 +13,7 @@ from app.database.session import db
 from app.factory import create_app
 from app.users.models import new_token
 
-from . import logins, remote
+from . import files, logins, remote
 from .models import MODELS, USER_PROPERTIES, fill
 
 
@@ -29,7 +29,10 @@ def serving(folder: Path, url: str, rows: int) -> Iterator[tuple[Flask, str]]:
                     "SQLALCHEMY_DATABASE_URI": url,
                     "MAIL_FOLDER": str(folder / "mail"),
                     "MODELS_FOLDER": str(folder / "models"),
-                    "DATA_SOURCES": remote.data_sources(remote_url),
+                    "DATA_SOURCES": {
+                        **remote.data_sources(remote_url),
+                        "storage": files.data_source(folder),
+                    },
                     "PROVIDERS": logins.providers(remote_url),
                     "TOKEN_MIDDLEWARE": {},
                     "CORS_ORIGINS": [f"https://app{number}.example.com" for number in range(50)],
@@ -59,4 +62,6 @@ def _write_models(folder: Path) -> None:
     for name, model in {**MODELS, **remote.MODELS}.items():
         (folder / f"{name}.json").write_text(json.dumps(model))
         config[model["name"]] = {"dataSource": "desk" if name in remote.MODELS else "db"}
+    (folder / "container.json").write_text(json.dumps(files.CONTAINER))
+    config["container"] = {"dataSource": "storage"}
     (folder.parent / "model-config.json").write_text(json.dumps(config))

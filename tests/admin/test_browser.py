@@ -271,6 +271,9 @@ def test_a_list_of_many_rows_is_read_by_the_page_and_counted_once(admin, service
 
 def test_a_download_has_all_pages_and_no_formulas(admin, service):
     service.call("POST", "/categories", {"name": "=1+1, or so"})
+    # Full-width, as Japanese keyboards write them.
+    for sign in "\uff1d\uff0b\uff0d\uff20":
+        service.call("POST", "/categories", {"name": f"{sign}1"})
     admin.enter()
     lists = {}
     for name, format_ in (("products", "json"), ("categories", "csv")):
@@ -284,6 +287,7 @@ def test_a_download_has_all_pages_and_no_formulas(admin, service):
 
     assert len(json.loads(lists["json"])) == 60
     assert '"\'=1+1, or so"' in lists["csv"]
+    assert all(f"'{sign}1" in lists["csv"] for sign in "\uff1d\uff0b\uff0d\uff20")
 
 
 def test_a_mail_that_failed_is_sent_again(admin, service):

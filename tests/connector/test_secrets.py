@@ -139,6 +139,21 @@ def test_credentials_that_the_remote_repeats_do_not_leak(connect, server, leaks,
     leaks += [written(caught.value), source.f.prepare(PLAIN).as_curl()]
 
 
+@pytest.mark.parametrize("place", ["url", "baseURL"])
+def test_credentials_in_an_address_do_not_leak(connect, server, leaks, place):
+    server.routes["say"] = lambda h: h.reply({"message": str(h.headers)}, 401)
+    base = server.url.replace("//", f"//user:{PLAIN}@")
+    url = f"{base}/say" if place == "url" else "/say"
+    operations = [{"template": {"url": url}, "functions": {"f": []}}]
+    source = connect(operations, baseURL=base, debug=True)
+
+    with pytest.raises(ConnectorError) as caught:
+        source.f()
+
+    leaks += [written(caught.value), repr(caught.value.request), source.f.prepare().as_curl()]
+    leaks += [str(source.effective_settings), repr(source), repr(source.f), str(source.warnings)]
+
+
 def test_headers_of_a_context_do_not_leak(connect, server, leaks):
     server.routes["say"] = lambda h: h.reply({"message": h.headers["authorization"]}, 400)
     source = connect([{"template": {"url": "/say"}}], debug=True)
@@ -293,6 +308,11 @@ def test_names_in_the_settings_are_no_secrets(connect):
         ("sig", True),
         ("Set-Cookie", True),
         ("pageToken", True),
+        *((name, True) for name in ("pwd", "userPwd", "X-Auth", "basicAuth", "x_auth", "jwt")),
+        *((name, True) for name in ("X-JWT-Assertion", "passcode", "otp", "pin", "connect.sid")),
+        *((name, True) for name in ("sessionid", "session_id", "sessionId", "JSESSIONID")),
+        *((name, True) for name in ("PHPSESSID", "connectionString")),
+        *((name, False) for name in ("author", "oauth2x", "session", "spin", "inside", "mapPin")),
         ("monkey", False),
         ("keyboard", False),
         ("design", False),

@@ -336,6 +336,35 @@ def test_a_position_that_is_no_number_is_refused(api, token, position):
     assert (answer.status_code, answer.json["error"]["code"]) == (400, "INVALID_POSITION")
 
 
+def test_a_position_counts_that_was_written_since_the_primary_was_asked_last(
+    app, api, email, token, primary, standby
+):
+    other = api.login(email)["id"]
+    look(app, primary, standby)
+    pause(standby)
+    written = api("POST", "/todos", TODO, token=token)
+
+    headers = {POSITION: written.headers[POSITION]}
+    path = f"/todos/{written.json['id']}"
+
+    assert api("GET", path, token=other).status_code == 404
+    assert api("GET", path, token=other, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("ahead", [1_000_000_000, 10**18])
+def test_a_position_that_nobody_has_written_is_ignored(app, api, token, primary, standby, ahead):
+    todo = api("POST", "/todos", TODO, token=token)
+    look(app, primary, standby)
+    on_primary, on_standby = Statements(primary), Statements(standby)
+
+    headers = {POSITION: str(int(todo.headers[POSITION]) + ahead)}
+    answer = api("GET", f"/todos/{todo.json['id']}", token=token, headers=headers)
+
+    assert answer.status_code == 200
+    assert on_standby.tables() == {"todos": 1}
+    assert "todos" not in on_primary.tables()
+
+
 def test_a_write_that_is_refused_has_no_position(api, token):
     assert POSITION not in api("POST", "/todos", {"title": 1}, token=token).headers
     assert POSITION not in api("GET", "/todos", token=token).headers

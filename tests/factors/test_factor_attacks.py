@@ -3,6 +3,7 @@
 import pytest
 from sqlalchemy import update
 
+from app.access.roles import grant
 from app.database.session import db
 from app.factors.passkeys.models import Passkey
 from app.signals import login_code_request
@@ -285,3 +286,45 @@ def test_a_request_takes_two_statements_with_everything_switched_on(app, api, to
         assert api("GET", f"/todos/{row}", token=token).status_code == 200
 
     assert len(sent) == 2
+
+
+def test_a_user_adds_a_bounded_number_of_credentials(shared_app, secrets):
+    """Each is a row of the audit log, and so is its removal."""
+    limited = {"THROTTLE_ENABLED": True, "THROTTLES": {"credential": {"limit": 3}}}
+    app = shared_app(**EVERYTHING, **limited)
+    api = Api(app.test_client(), secrets)
+    token, other = api.logged_in(), api.logged_in("bob@example.com")
+    with app.app_context():
+        db.session.execute(update(User).values(email_verified=True))
+        db.session.commit()
+    new = {"name": "backup", "scopes": {"todos": ["READ"]}}
+
+    def send(path, body=None, caller=token, user=1):
+        return api("POST", f"/users/{user}/{path}", body, token=caller)
+
+    enrol(api, token)
+    made = [send("personalTokens", new), send("recoveryCodes")]
+    unconfirmed = send("factors/totp", {}).json["secret"]
+    options = send("passkeys/options").json
+    refused = [
+        send("personalTokens", new),
+        send("recoveryCodes"),
+        send("factors/totp/confirm", {"code": Device(unconfirmed).code()}),
+        send("passkeys", {"credential": Authenticator(ORIGIN).make(options)}),
+        api("PATCH", "/users/1", NEW_ADDRESS, token=token),
+    ]
+
+    assert [answer.status_code for answer in made] == [200, 200]
+    assert {refusal(answer) for answer in refused} == {(429, "TOO_MANY_REQUESTS")}
+    secrets += [unconfirmed, made[0].json["token"], *made[1].json["codes"]]
+    # What is there is removed all the same, and others have their own budget.
+    ended = api("DELETE", f"/users/1/personalTokens/{made[0].json['handle']}", token=token)
+    assert ended.status_code == 204
+    of_other = send("personalTokens", new, other, 2)
+    secrets.append(of_other.json["token"])
+    assert of_other.status_code == 200
+    # Admins set the emails of many.
+    with app.app_context():
+        grant(2, "admin")
+    body = [{"email": f"ada{number}@example.com"} for number in range(4)]
+    assert {api("PATCH", "/users/1", new, token=other).status_code for new in body} == {200}

@@ -121,6 +121,39 @@ def test_a_token_without_the_scope_is_refused_on_every_route(app, api, make):
     assert {refusal(answer) for answer in answers.values()} == {INSUFFICIENT}
 
 
+def test_a_word_takes_methods_away_again(app, api, make):
+    with app.app_context():
+        roles.grant(1, "admin")
+    value = make({"users": ["*", "!create", "!deleteById"], "todos": ["READ", "WRITE", "!WRITE"]})
+    new = {"email": "mallory@example.com", "password": NEW}
+    api.secrets.append(NEW)
+    bob = api.register("bob@example.com")["id"]
+
+    refused = [
+        api("POST", "/users", new, token=value),
+        api("PATCH", "/users", new, token=value),
+        api("POST", "/users/replaceOrCreate", new, token=value),
+        api("DELETE", f"/users/{bob}", token=value),
+        api("POST", "/todos", {"title": "x"}, token=value),
+    ]
+
+    assert {refusal(answer) for answer in refused} == {INSUFFICIENT}
+    assert api("GET", "/users", token=value).status_code == 200
+    assert api("GET", "/todos", token=value).status_code == 200
+    assert api("PATCH", f"/users/{bob}", {"username": "bob"}, token=value).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["!create"], ["*", "!purge"], ["*", "!"], ["*", "!!create"], ["!*"], ["*", "!*"]],
+    ids=str,
+)
+def test_a_word_that_takes_nothing_away_is_refused(api, token, words):
+    body = {"name": "x", "scopes": {"users": words}}
+
+    assert api("POST", "/users/1/personalTokens", body, token=token).status_code == 422
+
+
 def test_a_scope_that_has_come_to_name_nothing_covers_nothing(app, api, make):
     value = make({"todos": ["find"]})
     with app.app_context():

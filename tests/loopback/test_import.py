@@ -23,7 +23,7 @@ FILES = {
         "none": {"connector": "transient"},
         "geo": {
             "connector": "rest",
-            "options": {"headers": {"authorization": "second secret"}},
+            "options": {"headers": {"authorization": "second secret", "x-auth": "eighth secret"}},
             "operations": [
                 {
                     "template": {
@@ -156,7 +156,7 @@ module.exports = {
   },
 };
 """
-SECRETS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
+SECRETS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 PASSWORD = "a quiet harbour"
 
 

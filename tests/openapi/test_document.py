@@ -206,6 +206,14 @@ def test_errors_are_listed_with_their_codes(document):
     assert "403" not in named(document, "todos.find")["responses"]
 
 
+def test_what_other_sites_may_not_do_with_a_cookie_is_403(make_app):
+    paths = make_app(TOKEN_MIDDLEWARE={}).test_client().get("/api/openapi.json").json["paths"]
+
+    # It writes whatever the verb.
+    assert all("403" in operation["responses"] for operation in paths["/users/logout"].values())
+    assert "403" not in paths["/todos"]["get"]["responses"]
+
+
 def test_filters_are_described(document):
     parameter = named(document, "todos.find")["parameters"][0]
 

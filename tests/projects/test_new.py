@@ -9,8 +9,10 @@ import click.testing
 import pytest
 import requests
 
+from app.loopback.data.moving import FOLDER as IMPORT
 from app.projects.new import new
 from app.settings import SettingsSchema
+from app.storage.settings import StoreSchema
 from tests.support.documents import blocks, run_shell
 from tests.support.programs import require
 from tests.support.releases import start
@@ -75,6 +77,19 @@ def test_a_new_project_is_served_as_its_readme_says(installed, project, tmp_path
     assert rating.json() == {"average": 5}
     assert stored.json()["isbn"] == "9780441013593"
     assert titles.text == "Dune\nFrankenstein\n"
+
+
+def test_what_a_project_writes_is_neither_committed_nor_in_the_image(runner, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runner.invoke(new, NAME)
+    project = tmp_path / NAME
+    written = {"mail", StoreSchema().fields["root"].load_default, IMPORT, "*.sqlite*", ".env"}
+
+    for ignored in (".gitignore", ".dockerignore"):
+        lines = (project / ignored).read_text().splitlines()
+        assert written <= {line.strip("/") for line in lines}, ignored
+    # Mails have tokens.
+    assert "install -d -m 700 -o app -g app /srv/app/mail" in (project / "Dockerfile").read_text()
 
 
 def test_the_files_for_docker_name_what_there_is(runner, tmp_path, monkeypatch):

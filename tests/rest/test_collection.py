@@ -222,6 +222,24 @@ def test_collection_paths_are_case_insensitive_and_may_end_in_a_slash(api, token
     assert listed.json == [created.json]
 
 
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("//todos", 200),
+        ("//Todos//1", 200),
+        ("/todos//count", 200),
+        ("/todos//", 200),
+        ("///todos", 404),
+        ("/todos///1", 404),
+        ("/todos/1//exists", 404),
+    ],
+)
+def test_two_slashes_around_the_collection_are_one_as_in_loopback_3(api, token, path, status):
+    api("POST", "/todos", {"title": "a"}, token=token)
+
+    assert api("GET", path, token=token).status_code == status
+
+
 def test_head_answers_as_get_without_a_body(api, token):
     api("POST", "/todos", {"title": "a"}, token=token)
 

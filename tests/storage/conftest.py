@@ -71,18 +71,20 @@ def s3_server():
 
 @pytest.fixture
 def serve_files(make_app, tmp_path, secrets):
-    """Serve containers of a store with these settings; return the API and the folder."""
+    """Serve containers of a store with this entry; return the API and the folder."""
 
-    def serve(**settings):
+    def serve(settings=None, **entry):
         folder = tmp_path / "models"
         folder.mkdir()
         (folder / "container.json").write_text(json.dumps(CONTAINER))
         (folder / "closed.json").write_text(json.dumps(CLOSED))
         (tmp_path / "model-config.json").write_text(json.dumps(CONFIG))
         root = tmp_path / "files"
-        entry = {"connector": "loopback-component-storage", "root": str(root), **settings}
+        entry = {"connector": "loopback-component-storage", "root": str(root), **entry}
         with running_a_command():
-            app = make_app(MODELS_FOLDER=str(folder), DATA_SOURCES={"storage": entry})
+            app = make_app(
+                MODELS_FOLDER=str(folder), DATA_SOURCES={"storage": entry}, **(settings or {})
+            )
         api = Api(Client(app, app.response_class), secrets)
         token = api.logged_in()
 

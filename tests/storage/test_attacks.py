@@ -3,13 +3,20 @@
 import errno
 import os
 import threading
+import unicodedata
 from http import HTTPStatus
 from io import BytesIO
+from stat import S_IMODE
+from urllib.parse import quote
 
 import pytest
 
+from app.config import ConfigurationError
+from app.storage.names import MAX_NORMALIZED
+from app.storage.removal import MAX_AT_ONCE
 from tests.support.answers import refusal
 from tests.support.races import at_once
+from tests.support.smtp import eventually
 
 from .conftest import FORM, PNG, form, names_in, part, remains_of, send
 
@@ -61,6 +68,43 @@ def test_forms_of_unicode_are_one_name(local):
     assert local.call("GET", "/photos/download/cafe%CC%81.txt").data == b"a"
 
 
+@pytest.fixture
+def normalized(monkeypatch):
+    """The lengths of all texts that are normalized: those of marks take quadratic time."""
+    lengths, normalize = [], unicodedata.normalize
+
+    def record(form, text):
+        lengths.append(len(text))
+        return normalize(form, text)
+
+    monkeypatch.setattr(unicodedata, "normalize", record)
+    return lengths
+
+
+def test_the_length_of_a_name_is_checked_before_it_is_normalized(local, normalized):
+    marks = "a" + "\u0316\u0300" * 2000
+    path = quote(marks)[:15_000]
+    answers = [
+        local.call("POST", "", json={"name": marks * 4}),
+        local.call("GET", f"/photos/download/{path}"),
+        local.call("GET", f"/{path}/files"),
+        send(local, (marks[:1000], b"a", "text/plain")),
+    ]
+
+    assert {refusal(answer) for answer in answers} == {(400, "INVALID_NAME")}
+    assert max(normalized, default=0) <= MAX_NORMALIZED
+
+
+@pytest.mark.parametrize("name", ["\u01d6" * 127 + "a", "\u03ae" * 127 + ".", "a" * 255])
+def test_a_name_of_255_bytes_may_come_in_any_form(local, name):
+    name = name.removesuffix(".")
+    decomposed = unicodedata.normalize("NFD", name)
+    assert send(local, (decomposed, b"a", "text/plain")).status_code == 200
+
+    assert names_in(local) == [name]
+    assert len(decomposed) <= MAX_NORMALIZED
+
+
 def test_links_folders_and_pipes_are_neither_listed_nor_followed(local, tmp_path):
     (tmp_path / "secret.txt").write_text("secret")
     photos = local.root / "photos"
@@ -110,10 +154,32 @@ def test_nothing_is_executed_in_a_browser(local):
         assert sent[name]["Content-Security-Policy"].startswith("default-src 'none'")
         assert sent[name]["Cache-Control"] == "private, no-cache"
     assert all("sandbox" in sent[name]["Content-Security-Policy"] for name in named[:-1])
-    assert (sent["a.png"].get("Content-Type"), sent["a.pdf"].get("Content-Type")) == (
-        "image/png",
-        "application/pdf",
-    )
+
+
+# What is sent as what it is; a page cannot have any of it as its script, style or frame.
+SENT_AS = {
+    "a.png": "image/png",
+    "a.JPG": "image/jpeg",
+    "a.heic": "image/heic",
+    "a.pdf": "application/pdf",
+    "a.mp3": "audio/mpeg",
+    "a.mov": "video/quicktime",
+    "a.txt": "text/plain; charset=utf-8",
+}
+OTHERS = [
+    *("a", "a.js", "a.mjs", "a.css", "a.html", "a.xhtml", "a.svg", "a.svgz", "a.xml", "a.json"),
+    *("a.wasm", "a.csv", "a.md", "a.zip", "a.woff2", "a.docx", "a.exe", "a.hta", "a.webmanifest"),
+]
+
+
+def test_only_media_text_and_pdf_are_sent_by_their_type(local):
+    send(local, *((name, b"alert(1)", "text/javascript") for name in (*SENT_AS, *OTHERS)))
+    sent = {name: local.call("GET", f"/photos/download/{name}").headers for name in names_in(local)}
+    types = {name: headers["Content-Type"] for name, headers in sent.items()}
+    shown = {name for name in sent if sent[name]["Content-Disposition"].startswith("inline;")}
+
+    assert types == {**SENT_AS, **dict.fromkeys(OTHERS, "application/octet-stream")}
+    assert shown == {"a.png", "a.JPG", "a.pdf"}
 
 
 def test_types_are_those_that_are_declared_and_begin_so(serve_files):
@@ -138,10 +204,106 @@ def test_types_are_those_that_are_declared_and_begin_so(serve_files):
     assert names_in(files) == [stored["name"]]
 
 
+PROGRAMS = [
+    *("a.exe", "a.hta", "a.ps1", "a.PS1", "a.php", "a.tar.sh", "a.js", "a.svg", "a.svgz", "a.02"),
+]
+
+
+def test_an_ending_whose_type_is_not_allowed_is_refused(serve_files):
+    files = serve_files(allowedContentTypes=["image/png", "text/plain", ".dwg"])
+    files.call("POST", "", json={"name": "photos"})
+
+    refused = {name: refusal(send(files, (name, b"a", "text/plain"))) for name in PROGRAMS}
+    stored = send(files, ("a.DWG", b"a", "image/vnd.dwg"), ("note", b"a", "text/plain"))
+
+    assert refused == dict.fromkeys(PROGRAMS, (415, "TYPE_NOT_ALLOWED"))
+    assert stored.status_code == 200
+    assert names_in(files) == ["a.DWG", "note"]
+
+
+def test_an_ending_that_is_not_known_is_of_no_certain_type(serve_files):
+    files = serve_files(allowedContentTypes=["application/octet-stream"])
+    files.call("POST", "", json={"name": "photos"})
+
+    assert send(files, ("a.exe", b"a", "application/octet-stream")).status_code == 200
+    assert send(files, ("a.exe", b"a", "application/x-msdownload")).status_code == 415
+    assert send(files, ("a.png", PNG, "application/octet-stream")).status_code == 415
+
+
+def test_a_type_may_be_declared_by_each_of_its_names(serve_files):
+    files = serve_files(allowedContentTypes=["application/x-zip-compressed", "application/rtf"])
+    files.call("POST", "", json={"name": "photos"})
+    zipped = (b"PK\x03\x04", "application/zip")
+
+    assert send(files, ("a.zip", *zipped), ("a.rtf", b"a", "text/rtf")).status_code == 200
+
+
+def test_a_new_root_is_for_the_user_of_the_service_alone(tmp_path, serve_files):
+    umask = os.umask(0o022)
+    try:
+        files = serve_files(root=str(tmp_path / "parent" / "files"))
+    finally:
+        os.umask(umask)
+    files.call("POST", "", json={"name": "photos"})
+    send(files, ("a.txt", b"a", "text/plain"))
+    root = tmp_path / "parent" / "files"
+
+    paths = [root, root / ".uploads", root / "photos", root / "photos" / "a.txt"]
+    assert [oct(S_IMODE(path.stat().st_mode)) for path in paths] == ["0o700"] * 3 + ["0o600"]
+
+
+@pytest.mark.parametrize("root", ["", "public", "public/files", "."])
+def test_a_root_that_has_files_of_something_else_stops_the_start(
+    serve_files, tmp_path, monkeypatch, root
+):
+    """Whoever may upload would replace them, and everybody be sent what was uploaded."""
+    monkeypatch.setenv("INSTANCE_PATH", str(tmp_path / "project"))
+    (tmp_path / "project" / "public" / "client").mkdir(parents=True)
+    settings = {"STATIC_FOLDER": "public/client" if root == "public" else "public"}
+    with pytest.raises(ConfigurationError, match=r"root .*(project|STATIC_FOLDER)"):
+        serve_files(root=str(tmp_path / "project" / root), settings=settings)
+
+
+def test_of_a_container_with_many_files_the_most_are_deleted_beside_the_request(local, monkeypatch):
+    for number in range(MAX_AT_ONCE + 500):
+        (local.root / "photos" / f"{number}").touch()
+    begun = []
+
+    class Thread:
+        """Notes what a thread would do."""
+
+        def __init__(self, target, args, **_options):
+            self.start = lambda: begun.append((target, args))
+
+    monkeypatch.setattr("app.storage.removal.Thread", Thread)
+    answer = local.call("DELETE", "/photos")
+    [removed] = remains_of(local)
+
+    assert answer.status_code == 204
+    assert local.call("GET", "").json == []
+    assert len(list(removed.iterdir())) == 500
+    # The name is free at once.
+    assert local.call("POST", "", json={"name": "photos"}).status_code == 200
+    [(target, args)] = begun
+    target(*args)
+    assert remains_of(local) == []
+
+
+def test_a_container_with_many_files_is_deleted_whole(local):
+    for number in range(MAX_AT_ONCE + 1):
+        (local.root / "photos" / f"{number}").touch()
+    local.call("DELETE", "/photos")
+
+    eventually(lambda: remains_of(local) == [])
+
+
 @pytest.mark.parametrize(
     ("data", "status"),
     [
         (form(*[file_part(f"{number}.txt") for number in range(101)]), 413),
+        (form(file_part("a.txt", more=b"X: " + b"x" * 16_384 + b"\r\n")), 413),
+        (form(part(f'name="{"a" * 16_384}"'), file_part("a.txt")), 413),
+        (form(*[part(f'name="{"a" * 4096}"')] * 40, file_part("a.txt")), 413),
         (form(file_part("a.txt", more=b"X: " + b"x" * 100_000 + b"\r\n")), 413),
         (form(b'Content-Disposition: form-data; name="a"\r\n\r\n' + b"x" * 65_537), 413),
         (form(file_part("a.txt"))[:-4], 400),

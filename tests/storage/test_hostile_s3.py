@@ -6,6 +6,8 @@ from contextlib import suppress
 
 import pytest
 
+from tests.support.answers import refusal
+
 from .conftest import send
 
 BLOCK = b"<a/>" * 16384
@@ -40,11 +42,18 @@ UNUSABLE = {
 
 
 class Service(socketserver.ThreadingTCPServer):
-    """Sends `answer` whatever is asked, or `head` for HEAD; counts the blocks of an endless one."""
+    """Sends `answer` whatever is asked, or `head` for HEAD; counts the blocks of an endless one.
+
+    Notes the first line of each request.
+    """
 
     daemon_threads = True
     answer = head = b""
     sent = 0
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.asked = []
 
     def send_without_end(self, file, start):
         file.write(start)
@@ -60,6 +69,7 @@ class Handler(socketserver.StreamRequestHandler):
         lengths = (line.split(":")[1] for line in fields if line.startswith("content-length:"))
         self.rfile.read(int(next(lengths, "0")))
         server = self.server
+        server.asked.append(fields[0])
         given = (fields[0].startswith("head ") and server.head) or server.answer
         with suppress(OSError):
             if given.endswith(b"\r\n\r\n") and given is not server.head:
@@ -123,6 +133,16 @@ def test_of_an_answer_without_end_little_is_read(hostile, status):
     assert hostile.call("GET", "/photos/files").status_code == 503
     # It is tried twice, and the kernel's buffers are among it.
     assert hostile.service.sent < MANY / 2
+
+
+def test_a_bucket_with_more_files_than_a_call_deletes_stays_as_it_is(hostile):
+    more = b"<IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken>"
+    first = b"<Contents><Key>a.txt</Key></Contents>"
+    hostile.service.answer = answer(b"<ListBucketResult>%b</ListBucketResult>" % (more + first))
+
+    assert refusal(hostile.call("DELETE", "/photos")) == (409, "CONTAINER_NOT_EMPTY")
+    [asked] = hostile.service.asked
+    assert asked.startswith("get /photos?")
 
 
 def test_a_file_of_another_length_than_its_head_has_is_not_sent(hostile):

@@ -2,6 +2,11 @@
 
 import pytest
 
+from app.access.rules import AUTHENTICATED, EXECUTE, READ, WRITE, allow
+from app.rest.resource import Resource
+from app.rest.views.collection import register_resource
+from app.todos.models import Todo
+from app.todos.schemas import TodoSchema
 from tests.conftest import NEW, PASSWORD, Api
 from tests.support.answers import refusal
 from tests.support.rows import expire
@@ -214,6 +219,33 @@ def test_safe_requests_with_a_cookie_need_no_origin(browser):
     answers = [browser("GET", "/users/1", headers=headers) for headers, _ in ORIGINS]
 
     assert {answer.status_code for answer in answers} == {200}
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(("access", "allowed"), [(READ, True), (WRITE, False), (EXECUTE, False)])
+def test_what_an_own_endpoint_does_decides_and_not_its_verb(make_app, api, token, access, allowed):
+    reports = Resource(
+        name="reports",
+        singular="report",
+        model=Todo,
+        schema=TodoSchema,
+        rules=lambda _settings: [allow(AUTHENTICATED, "send")],
+    )
+    called = []
+    reports.endpoint("send", access, "GET /send")(lambda: called.append("send"))
+    app = make_app(TOKEN_MIDDLEWARE={})
+    register_resource(app, reports)
+    browser = app.test_client()
+    browser.set_cookie("access_token", token)
+
+    cross = {"Sec-Fetch-Site": "cross-site"}
+    answers = [
+        browser.open("/api/reports/send", method=verb, headers=cross) for verb in ("GET", "HEAD")
+    ]
+
+    assert {answer.status_code for answer in answers} == {204 if allowed else 403}
+    assert called == ["send"] * (2 * allowed)
+    assert browser.get("/api/reports/send", headers=SAME_SITE).status_code == 204
 
 
 def test_a_header_needs_no_origin_even_beside_a_cookie(browser, token):

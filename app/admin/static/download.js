@@ -6,8 +6,9 @@ import { html, useState } from "../../ostiary/static/view.js";
 
 const PAGE = 500;
 const MAX_ROWS = 10000;
-// What spreadsheets take for the beginning of a formula, unless it is a number.
-const FORMULA = /^[=+\-@\t\r]/;
+// What spreadsheets take for the beginning of a formula, unless it is a number; the last four are
+// full-width.
+const FORMULA = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/;
 const NUMBER = /^[+-]?\d+(\.\d+)?$/;
 
 /** A button whose dialog saves the rows of a filter. */

@@ -54,9 +54,20 @@ def decode_body(
     if max_values is not None and sum(map(raw.content.count, _SIGNS)) > max_values:
         raise ResponseTooLargeError(f"the body has more than {max_values} values and names")
     with suppress(ValueError):
-        return parse_json(raw.content)
+        return _read_json(raw)
     # Not inside the block: the error of the parser holds the body, which may have secrets.
     return _broken(raw) if is_json(kind) else _text(raw.content, raw.headers)
+
+
+def _read_json(raw: RawResponse) -> JsonValue:
+    """Read JSON in UTF-8, as RFC 8259 has it, or else in the charset of its type; ValueError."""
+    try:
+        return parse_json(raw.content)
+    except ValueError:
+        charset = _charset(raw.headers)
+        if charset == "utf_8" or charset not in _CHARSETS:
+            raise
+        return parse_json(raw.content.decode(charset))
 
 
 def is_json(kind: str) -> bool:

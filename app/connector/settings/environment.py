@@ -18,7 +18,7 @@ def read_settings(path: str | os.PathLike[str], name: str) -> JsonValue:
         return ConfigError({str(path): [f"cannot be read: {error}"]}, name)
 
     with translate_errors((OSError, ValueError, RecursionError), unreadable):
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        document = json.loads(Path(path).read_text(encoding="utf-8-sig"))
     known: JsonObject = document if isinstance(document, dict) else {}
     if name not in known:
         message = f"has no data source '{name}'{suggest(name, known)}"

@@ -1,11 +1,13 @@
 """Adapting settings that were written for LoopBack 3; each difference is a warning."""
 
+import re
 from collections.abc import Callable
 from functools import partial
+from urllib.parse import unquote
 
 from marshmallow import Schema, fields
 
-from app.connector.types import JsonValue
+from app.connector.types import JsonObject, JsonValue
 from app.problems import Problems, join_path, suggest, type_name
 
 from .fields import AnyField, MapOf
@@ -28,6 +30,9 @@ IGNORED = {
 _OPTIONS = ("options", "defaults")
 _TRIMMED = ("url", "baseURL", "method")
 _BOOLEAN_TEXTS = ("true", "false")
+# Addresses, and the credentials in front of a host that have no variable.
+_ADDRESSES = ("url", "baseURL")
+_CREDENTIALS = re.compile(r"(https?://)([^/?#{}:]+):?([^/?#{}]*)@", re.IGNORECASE)
 _ABSENT = object()
 
 Warn = Callable[[str], None]
@@ -47,7 +52,29 @@ def adapt(schema: Schema, data: JsonValue, path: str, problems: Problems) -> Jso
         value = _adapt_value(name, value, field, warn)
         if value is not _ABSENT:
             adapted[name] = _adapt_below(field, value, join_path(path, name), problems)
+    for name in _ADDRESSES:
+        if name in adapted:
+            _move_credentials(name, schema, adapted, partial(problems.warn, join_path(path, name)))
     return adapted
+
+
+def _move_credentials(name: str, schema: Schema, settings: JsonObject, warn: Warn) -> None:
+    """Move the credentials of an address to `auth`: LoopBack 3 sends them as Basic."""
+    address = settings[name]
+    found = _CREDENTIALS.match(address) if isinstance(address, str) else None
+    if found is None:
+        return
+    # A text from the environment stays one, which is masked.
+    text = type(address)
+    settings[name] = text(f"{found[1]}{address[found.end() :]}")
+    auth = {"user": text(unquote(found[2]))}
+    if found[3]:
+        auth["pass"] = text(unquote(found[3]))
+    if "auth" in schema.fields:
+        settings.setdefault("auth", auth)
+    else:
+        settings["options"] = {"auth": auth, **settings.get("options", {})}
+    warn("the credentials in it are sent as Basic authorization; write them as `auth` of `options`")
 
 
 def _known_name(key: str, value: object, schema: Schema, warn: Warn) -> str | None:

@@ -44,6 +44,8 @@ class Standbys:
         self._primary = primary
         self._max_lag = max_lag
         self._logger = logger
+        # How far the primary had written when it was last asked.
+        self.written = 0
         # The newest last; the oldest is no older than `max_lag`.
         self._samples: deque[Sample] = deque()
         self._run: Run | None = None
@@ -83,6 +85,7 @@ class Standbys:
             pass
         else:
             self._note(run)
+            self.written = run.position
             self._samples.append(Sample(moment, run.position))
         while self._samples and self._samples[0].time < moment - self._max_lag:
             self._samples.popleft()

@@ -5,14 +5,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from flask import g
-from sqlalchemy import Select, text
+from sqlalchemy import BigInteger, Select, literal_column, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.database.execution import Read, Result
 from app.database.faults import error_code, error_reason, is_timeout
 from app.database.reading import PRIMARY, Work
-from app.database.session import TRANSACTION, db
+from app.database.session import TRANSACTION
 from app.database.statements import PreparedStatement, execute_alone
 from app.state import AppState
 
@@ -53,8 +53,12 @@ class StandbyReader:
 
     def position(self) -> int:
         """Return how far the primary has written its log."""
-        position: int = db.session.execute(text(f"SELECT {WRITTEN}")).scalar_one()
+        position: int = POSITION.first({}).position
         return position
+
+
+# Reads from the primary how far it has written its log.
+POSITION = PreparedStatement(select(literal_column(WRITTEN, BigInteger()).label("position")))
 
 
 class StandbyStatement(PreparedStatement):
@@ -74,6 +78,11 @@ class StandbyStatement(PreparedStatement):
 def choose(position: int) -> None:
     """Let a standby answer what this request reads, one that has replayed up to a position."""
     setattr(g, CHOSEN, standbys.current.choose(position))
+
+
+def is_written(position: int) -> bool:
+    """Return True if the primary has written its log up to a position; it is asked in doubt."""
+    return position <= standbys.current.written or position <= POSITION.first({}).position
 
 
 def chosen() -> Standby | None:

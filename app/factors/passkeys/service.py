@@ -76,10 +76,11 @@ def begin(user_id: Id) -> dict[str, Any]:
 def add(session: LiveToken, answer: Mapping[str, Any], name: str | None) -> Passkey:
     """Store the passkey that a browser has made; the session is a strong one from then on.
 
-    Raises ValidationError for an answer that cannot be verified, a passkey that is registered, and
-    a user with MAX_PASSKEYS.
+    Raises TooManyRequests, and ValidationError for an answer that cannot be verified, a passkey
+    that is registered, and a user with MAX_PASSKEYS.
     """
     user_id = session.user_id
+    throttles.count(throttles.CREDENTIAL, user_id)
     try:
         challenge = _take_challenge(answer, user_id)
         if challenge is None:

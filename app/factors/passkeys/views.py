@@ -88,7 +88,7 @@ def options(user: User) -> dict[str, Any]:
     "POST /<id>/passkeys",
     body=NewPasskeySchema,
     answer=PasskeySchema,
-    errors=(NOT_RECENT, UNKNOWN_CHALLENGE),
+    errors=(NOT_RECENT, UNKNOWN_CHALLENGE, THROTTLED),
     is_served=_is_served,
 )
 def add(user: User, body: Body) -> Passkey:

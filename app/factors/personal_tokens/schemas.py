@@ -7,7 +7,7 @@ from marshmallow import ValidationError, fields
 
 from app.access.policy import compiled_rules
 from app.access.rules import EXECUTE, READ, WRITE
-from app.access.scopes import EVERY_METHOD, read_scopes
+from app.access.scopes import EVERY_METHOD, EXCEPT, read_scopes
 from app.errors import BLANK, quote
 from app.rest.collection import served_collections
 from app.rest.fields.base import JsonSchema, Number, Schema, Text, Timestamp, not_blank
@@ -21,7 +21,8 @@ WORDS = {READ, WRITE, EXECUTE, EVERY_METHOD}
 class ScopesField(fields.Field[Any]):
     """Methods by model, in the words of rules: READ, WRITE, EXECUTE, `*` and names of methods.
 
-    Models are named as in rules, or by what errors call a row of them.
+    A word with `!` before it takes its methods away again. Models are named as in rules, or by what
+    errors call a row of them.
     """
 
     default_error_messages = {
@@ -51,9 +52,10 @@ class ScopesField(fields.Field[Any]):
 
     def _check(self, model: str, words: Iterable[str]) -> None:
         """Raise ValidationError for words that name no method which a token may call."""
-        if not words:
+        none = EXCEPT + EVERY_METHOD
+        if none in words or all(word.startswith(EXCEPT) for word in words):
             raise self.make_error("empty", name=model)
-        for word in set(words) - WORDS:
+        for word in {word.removeprefix(EXCEPT) for word in words} - WORDS:
             rules = compiled_rules.current.get((model, word))
             if rules is None or rules.method != word:
                 raise self.make_error("method", name=model, word=quote(word))

@@ -13,6 +13,7 @@ from app.audit.entries import Action, record, recording
 from app.database.session import affected_rows, db, transaction
 from app.errors import InvalidToken, ModelNotFound, ValidationError
 from app.ids import Id
+from app.throttles.throttles import CREDENTIAL, count
 from app.times import now
 from app.users.models import PERSONAL_SCOPE, AccessToken, User, new_handle, token_digest
 from app.users.sessions.login_methods import LoginMethod
@@ -67,9 +68,10 @@ def create_token(
 ) -> NewPersonalToken:
     """Create a personal token of a user; `session` is that of the caller.
 
-    Raises InvalidToken if the session has ended meanwhile, ModelNotFound if the user was disabled
-    or deleted, and ValidationError for a user with MAX_TOKENS.
+    Raises TooManyRequests, InvalidToken if the session has ended meanwhile, ModelNotFound if the
+    user was disabled or deleted, and ValidationError for a user with MAX_TOKENS.
     """
+    count(CREDENTIAL, user.id)
     new = NewPersonalToken(new_value(), new_handle(), name, write_scopes(scopes), now(), expires_at)
     row = AccessToken(
         digest=token_digest(new.value),

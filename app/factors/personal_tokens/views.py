@@ -31,7 +31,7 @@ def _is_served(settings: Settings) -> bool:
     "POST /<id>/personalTokens",
     body=NewPersonalTokenSchema,
     answer=NewPersonalTokenSchema,
-    errors=(NOT_RECENT, BAD_SCOPES),
+    errors=(NOT_RECENT, BAD_SCOPES, errors.TooManyRequests(60)),
     is_served=_is_served,
 )
 def create(user: User, body: Body) -> service.NewPersonalToken:

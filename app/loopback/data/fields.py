@@ -12,7 +12,7 @@ from app.properties.properties import Property
 from .batches import UNREADABLE, Values
 from .moved import Moved, Refused
 from .sources.base import Row
-from .values import Convert, InvalidValue, converter
+from .values import Convert, InvalidValue, converter, is_rounded
 
 NOTE = "kept"
 
@@ -53,7 +53,11 @@ class Fields:
                 raise Refused(f"{name} has a value out of range") from None
             if values[column] is None:
                 values[column] = self._default(own.property, label)
-            elif own.validators:
+                continue
+            if is_rounded(value, values[column]):
+                text = f"{name} of rows has more digits than a number holds, and is rounded"
+                self._moved.add(self._model, NOTE, text, label)
+            if own.validators:
                 self._validate(own, values[column], label)
         return values
 

@@ -18,6 +18,7 @@ from app.database.columns import ExactDecimal
 from app.database.ids import IdColumn
 from app.ids import IdForm
 from app.properties.properties import Property
+from app.rest.fields.base import MAX_SAFE
 from app.rest.fields.json import parse_position
 from app.rest.fields.times import parse_time
 from app.times import in_milliseconds, iso_time
@@ -104,7 +105,7 @@ def _has_surrogates(text: str) -> bool:
 def to_number(value: object) -> float:
     """Return a number, which may be stored as text."""
     try:
-        number = float(value)  # type: ignore[arg-type]
+        number = float(_decimal(value))  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         raise InvalidValue("is not a number") from None
     if not isfinite(number):
@@ -112,7 +113,25 @@ def to_number(value: object) -> float:
     return number
 
 
+def is_rounded(value: object, number: object) -> bool:
+    """Return True if a number of 64 bits has not all digits of the value that it was made of."""
+    if not isinstance(number, float) or isinstance(value, float | bool):
+        return False
+    if isinstance(value, int) and abs(value) <= MAX_SAFE:
+        return False
+    try:
+        return Decimal(str(value).strip()) != Decimal(repr(number))
+    except InvalidOperation:
+        return False
+
+
+def _decimal(value: object) -> object:
+    """Return the decimal that a number of BSON with 128 bits is; anything else as it is."""
+    return value.to_decimal() if type(value).__name__ == "Decimal128" else value  # type: ignore[attr-defined]
+
+
 def _to_integer(value: object) -> int:
+    value = _decimal(value)
     try:
         exact = Decimal(value.strip() if isinstance(value, str) else value)  # type: ignore[arg-type]
         # Of a text such as 1e999999999 the digits would fill the memory.
@@ -266,10 +285,39 @@ def to_json(value: object) -> Any:
     for type_, convert in SCALARS:
         if isinstance(value, type_):
             return convert(value)
-    # A time of BSON that Python does not have; its library need not be there.
-    if type(value).__name__ == "DatetimeMS":
-        raise InvalidValue("has a time out of range")
+    # By their names: the library of BSON need not be there.
+    if convert_bson := BSON.get(type(value).__name__):
+        return convert_bson(value)
     return str(value)
+
+
+def _regexp(value: Any) -> str:
+    """Return a regular expression as JavaScript writes it: `/^a/i`."""
+    flags = "".join(letter for letter, flag in REGEXP_FLAGS if value.flags & flag)
+    return f"/{value.pattern}/{flags}"
+
+
+def _reference(value: Any) -> object:
+    """Return a reference to a document as MongoDB writes it: `{"$ref": ..., "$id": ...}`."""
+    return to_json(value.as_doc())
+
+
+def _refuse(reason: str) -> Convert:
+    def refuse(_value: object) -> object:
+        raise InvalidValue(reason)
+
+    return refuse
+
+
+REGEXP_FLAGS = (("i", re.IGNORECASE), ("m", re.MULTILINE), ("s", re.DOTALL), ("x", re.VERBOSE))
+# Types of BSON that JSON does not have; ObjectIds and decimals are written as their text.
+BSON: Mapping[str, Convert] = {
+    "Regex": _regexp,
+    "DBRef": _reference,
+    # A time that Python does not have.
+    "DatetimeMS": _refuse("has a time out of range"),
+    **dict.fromkeys(("MinKey", "MaxKey", "Timestamp"), _refuse("has a type of MongoDB alone")),
+}
 
 
 SCALARS: Sequence[tuple[type, Callable[[Any], object]]] = (

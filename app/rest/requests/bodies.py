@@ -19,7 +19,8 @@ FORM = "application/x-www-form-urlencoded"
 MAX_DEPTH = 32
 #: Fields of a form.
 MAX_FIELDS = 1000
-BYTE_ORDER_MARK = "\ufeff"
+# Some clients send it before a body; it is no part of the JSON (RFC 8259, 8.1).
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # Characters that PostgreSQL cannot store or UTF-8 cannot encode.
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -47,8 +48,6 @@ def read_items() -> Body | list[Any]:
 def parse_json(text: str) -> Any:
     """Parse strict JSON (RFC 8259) whose text can be stored; raise ValueError or TooDeep."""
     try:
-        if text.startswith(BYTE_ORDER_MARK):
-            raise json.JSONDecodeError("Unexpected UTF-8 BOM (decode using utf-8-sig)", text, 0)
         data = DECODER.decode(text)
     except RecursionError:
         raise TooDeep(f"It nests deeper than {MAX_DEPTH} levels.") from None
@@ -118,6 +117,8 @@ def _read_form(raw: bytes) -> dict[str, Any]:
 
 
 def _read_json(current: Request, raw: bytes) -> Any:
+    if raw[:3] == BYTE_ORDER_MARK:
+        raw = raw[3:]
     if not raw.strip():
         return {}
     if not current.is_json:

@@ -6,10 +6,8 @@ from urllib.parse import urlsplit
 from flask import Response, current_app, request
 
 from app.errors import AccessDenied
+from app.rest.endpoint import SAFE_VERBS, served_endpoints
 
-SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
-# Endpoints that change state whatever the method (OWASP ASVS 3.5.3).
-UNSAFE_ENDPOINTS = {"users.logout"}
 # The pages that mails link to. Their forms act by what they contain and not by this cookie, and are
 # sent with `Origin: null`, because the pages send no referrer.
 PAGES = {"user_pages", "confirmation", "mailed_login"}
@@ -79,8 +77,7 @@ def clear_cookie(response: Response) -> None:
 
 def refuse_cross_site() -> None:
     """Raise AccessDenied for an unsafe request that does not come from this site."""
-    is_safe = request.method in SAFE_METHODS and request.endpoint not in UNSAFE_ENDPOINTS
-    if not is_safe and request.blueprint not in PAGES:
+    if not _is_safe() and request.blueprint not in PAGES:
         require_same_site()
 
 
@@ -106,6 +103,12 @@ def _set_user_id(response: Response, user_id: object, ttl: float) -> None:
 
 def _user_id_flags() -> dict[str, Any]:
     return {**_cookie_flags(), "httponly": False}
+
+
+def _is_safe() -> bool:
+    """Return True if the request changes nothing (OWASP ASVS 3.5.3)."""
+    endpoint = served_endpoints.current.get(request.endpoint or "")
+    return request.method in SAFE_VERBS if endpoint is None else endpoint.is_safe(request.method)
 
 
 def _is_same_site() -> bool | None:

@@ -11,12 +11,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.access.identity import current_identity
 from app.database.reading import readers
 from app.database.standbys.positions import WRITTEN
-from app.database.standbys.reader import choose, has_written
+from app.database.standbys.reader import choose, has_written, is_written
 from app.database.statements import PreparedStatement
 from app.errors import InvalidPosition
+from app.rest.endpoint import SAFE_VERBS
 from app.users.models import AccessToken
-
-from .cookies import SAFE_METHODS
 
 HEADER = "X-Database-Position"
 # Digits of the highest position, of 64 bits.
@@ -47,10 +46,14 @@ STORE = PreparedStatement(_storing().returning(AccessToken.write_position))
 
 
 def _choose() -> None:
-    if request.method in SAFE_METHODS:
+    if request.method in SAFE_VERBS:
         token = current_identity().token
-        of_session = token.write_position if token is not None else None
-        choose(max(of_session or 0, _position_in_header()))
+        position = (token.write_position if token is not None else None) or 0
+        # One that the primary has not written is forged, or was lost with another primary: waiting
+        # for it would keep all reads on the primary.
+        if (claimed := _position_in_header()) > position and is_written(claimed):
+            position = claimed
+        choose(position)
 
 
 def _position_in_header() -> int:
@@ -62,7 +65,7 @@ def _position_in_header() -> int:
 
 
 def _note_position(response: Response) -> Response:
-    if request.method in SAFE_METHODS and not has_written():
+    if request.method in SAFE_VERBS and not has_written():
         return response
     if REFUSED <= response.status_code < FAILED:
         return response

@@ -27,6 +27,40 @@ def test_credentials_go_into_a_header(call, auth, name, text):
     assert call({"url": "/echo"}, options={"auth": auth})["headers"][name] == text
 
 
+ADDRESSES = [
+    ("Aladdin:open%20sesame", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
+    ("u", "Basic dTo="),
+    ("u:p@:x", "Basic dTpwQDp4"),
+]
+
+
+@pytest.mark.parametrize(("credentials", "text"), ADDRESSES)
+@pytest.mark.parametrize("place", ["url", "baseURL", "options"])
+def test_credentials_in_an_address_are_sent_as_basic_with_a_warning(
+    connect, server, place, credentials, text
+):
+    base = server.url.replace("//", f"//{credentials}@")
+    template = {"url": f"{base}/echo" if place == "url" else "/echo"}
+    layer = {"options": {"baseURL": base}} if place == "options" else {"baseURL": base}
+    settings = {} if place == "url" else {"baseURL": None, **layer}
+    source = connect([{"template": template, "functions": {"f": []}}], **settings)
+
+    assert source.f()["headers"]["authorization"] == text
+    paths = {"url": "operations[0].template.url", "options": "options.baseURL"}
+    warned = {warning.path: str(warning) for warning in source.warnings}
+    assert "Basic" in warned[paths.get(place, place)]
+    assert f"{credentials}@" not in repr(source.f) + "".join(warned.values())
+
+
+def test_credentials_of_their_own_win_over_those_in_an_address(call, server):
+    url = f"{server.url.replace('//', '//u:p@')}/echo"
+    own = {"url": url, "options": {"auth": {"bearer": "mine"}}}
+    header = {"url": url, "headers": {"authorization": "Bearer mine"}}
+
+    assert call(own)["headers"]["authorization"] == "Bearer mine"
+    assert call(header)["headers"]["authorization"] == "Bearer mine"
+
+
 def test_api_key_goes_into_the_query(call):
     auth = {"apiKey": "k&", "name": "key", "in": "query"}
 

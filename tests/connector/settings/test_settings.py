@@ -76,7 +76,8 @@ WRONG_TEMPLATES = [
     ({"url": "/x"}, "url", "relative baseURL"),
     ({"url": ""}, "url", "relative baseURL"),
     ({"url": "ftp://h/x"}, "url", "http:// https://"),
-    ({"url": "http://u:p@h/x"}, "url", "credentials options.auth"),
+    ({"url": "http://{u}:p@h/x"}, "url", "credentials options.auth"),
+    ({"url": "http://:p@h/x"}, "url", "credentials options.auth"),
     ({"url": "http://"}, "url", "no host"),
     ({"url": "http://?x"}, "url", "no host"),
     ({"url": "http://h/../x"}, "url", ".. segment"),
@@ -266,7 +267,7 @@ def test_settings_that_are_no_object_are_refused(settings):
 
 
 @pytest.mark.parametrize(
-    "base", ["h.example", "ftp://h", "http://", "http://u:p@h", "http://h?x=1", "http://h#x"]
+    "base", ["h.example", "ftp://h", "http://", "http://:p@h", "http://h?x=1", "http://h#x"]
 )
 def test_base_url_that_is_none_is_refused(base):
     assert "baseURL" in errors_of({"baseURL": base})
@@ -497,10 +498,14 @@ def test_malformed_environment_reference_is_refused(value):
     assert "$env" in str(errors_of({"options": {"headers": {"a": value}}}))
 
 
-def test_load_reads_one_data_source_of_a_file(tmp_path):
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_load_reads_one_data_source_of_a_file(tmp_path, encoding):
     path = tmp_path / "datasources.json"
     path.write_text(
-        json.dumps({"geo": {"operations": [{"template": {"url": URL}, "functions": {"find": []}}]}})
+        json.dumps(
+            {"geo": {"operations": [{"template": {"url": URL}, "functions": {"find": []}}]}}
+        ),
+        encoding,
     )
 
     source = DataSource.load(path, "geo")

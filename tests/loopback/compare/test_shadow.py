@@ -326,14 +326,20 @@ def test_a_path_moves_when_the_file_says_so_and_not_more_than_it_says(served, mo
     time.sleep(1.1)
     paths = [
         *("/api/notes", "/API/NOTES/1?x=/api/users", "/api/notes/a%2Fb", "/api/notesbook"),
-        *("/api/todos", "/api//notes", "//api/notes", "/api/notes/../users"),
+        *("/api/todos", "/api//notes", "//api/notes", "/api/notes//1", "/api/notes/../users"),
         *("/api/notes/%2e%2E/users", "/api/notes/..%2fusers", "/api/n%6ftes", "/x/api/notes"),
+        *("/api/users/../notes", "/api/./notes", "/api/users/%2e%2e/Note%73", "/api%2fnotes"),
     ]
     for path in paths:
         talk(served.port, f"POST {path} HTTP/1.0\r\nContent-Length: 0\r\n\r\n".encode())
     absolute = b"POST http://h/api/notes HTTP/1.0\r\nContent-Length: 0\r\n\r\n"
     talk(served.port, absolute)
-    to_new = ["/api/notes", "/API/NOTES/1?x=/api/users", "/api/notes/a%2Fb", "/api/notes"]
+    to_new = [
+        *("/api/notes", "/API/NOTES/1?x=/api/users", "/api/notes/a%2Fb"),
+        # What the old service, or a server in front of it, reads as such a path.
+        *("/api//notes", "//api/notes", "/api/notes//1", "/api/n%6ftes", "/api/users/../notes"),
+        *("/api/./notes", "/api/users/%2e%2e/Note%73", "/api%2fnotes", "/api/notes"),
+    ]
     assert served.new.targets() == [f"POST {path} HTTP/1.1" for path in to_new]
     assert served.old.targets() == [f"POST {path} HTTP/1.1" for path in paths if path not in to_new]
     reported = [served.process.stderr.readline() for _ in range(5)]

@@ -169,6 +169,61 @@ def test_what_python_does_not_have_is_one_refused_row(move, form):
     ]
 
 
+@pytest.mark.parametrize("form", ["bson", "canonical", "legacy"])
+@on_one_database
+def test_types_that_json_does_not_have_are_written_as_javascript_does(move, form):
+    pattern = bson.Regex("^a/b", "im")
+    target = bson.DBRef("Tag", bson.ObjectId("507f1f77bcf86cd799439011"))
+    notes = [
+        {"_id": 1, "title": pattern, "data": {"patterns": [pattern], "tag": target}},
+        {"_id": 2, "title": "b", "data": {"last": bson.MaxKey()}},
+    ]
+    folder = move.folder / "dump"
+    folder.mkdir()
+    if form == "bson":
+        (folder / "Note.bson").write_bytes(b"".join(map(bson.encode, notes)))
+    else:
+        options = getattr(json_util, f"{form.upper()}_JSON_OPTIONS")
+        lines = [json_util.dumps(note, json_options=options) for note in notes]
+        (folder / "Note.json").write_text("\n".join(lines))
+
+    move(str(folder))
+
+    [(title, data)] = move.rows("SELECT title, Payload FROM notes")
+    assert title == "/^a/b/im"
+    reference = {"$ref": "Tag", "$id": "507f1f77bcf86cd799439011"}
+    assert json.loads(data) == {"patterns": ["/^a/b/im"], "tag": reference}
+    assert move.refused == [("Note", "2", "data has a type of MongoDB alone")]
+
+
+NUMBERS = {
+    '{"$numberLong": "9007199254740993"}': (9007199254740992, True),
+    "9007199254740993": (9007199254740992, True),
+    '{"$numberDecimal": "0.12345678901234567890"}': (0.12345678901234568, True),
+    '{"$numberLong": "9007199254740992"}': (9007199254740992, False),
+    '{"$numberDecimal": "19.90"}': (19.9, False),
+    "0.1": (0.1, False),
+    '"12"': (12, False),
+}
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@on_one_database
+def test_a_number_that_loses_digits_is_in_the_report(move, number):
+    expected, is_rounded = NUMBERS[number]
+    folder = move.folder / "dump"
+    folder.mkdir()
+    line = f'{{"_id": 7, "email": "ada@example.com", "age": {number}}}'
+    (folder / "Customer.json").write_text(line)
+
+    report = "\n".join(move(str(folder)).lines())
+
+    assert move.rows("SELECT age FROM users") == [(expected,)]
+    assert ("age of rows has more digits than a number holds, and is rounded" in report) == (
+        is_rounded
+    )
+
+
 @on_one_database
 def test_an_object_that_is_no_value_of_mongodb_stays_as_it_is(move):
     values = [{"$binary": 5}, {"$binary": {}}, {"$regularExpression": {"pattern": "a"}}]

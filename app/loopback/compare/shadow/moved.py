@@ -11,6 +11,8 @@ from urllib.parse import unquote
 INTERVAL = 1.0
 #: Bytes of the file of paths that have moved, for the shadow proxy.
 MAX_SIZE = 64 * 1024
+# What servers take for a separator of segments.
+_SEPARATOR = re.compile(r"[/\\]")
 _LINE = re.compile(r"/|(/[A-Za-z0-9._~@:$,;=+-]+)+/?")
 
 
@@ -30,16 +32,13 @@ class MovedPaths:
         self._lock = threading.Lock()
 
     def __contains__(self, path: str) -> bool:
-        """Tell whether the new service answers a path, as it stands in a request.
+        """Return True if the new service answers a path, as it stands in a request.
 
-        Words match in any case, as in LoopBack. A path with a segment `.` or `..` has not moved: a
-        server behind might read another path.
+        The old one must not be sent what it, or a server in front of it, reads as a moved path.
         """
         if self._file is not None:
             self._look(self._file)
-        segments = path.lower().split("/")
-        if has_dot_segment(path):
-            return False
+        segments = _normal_segments(path)
         return any(segments[: len(moved)] == moved for moved in self._paths)
 
     def _look(self, file: Path) -> None:
@@ -72,10 +71,24 @@ class MovedPaths:
             if not _LINE.fullmatch(path) or has_dot_segment(path):
                 self._report(f"{file}, line {number} is no path, and is ignored")
             else:
-                paths.append(path.lower().rstrip("/").split("/"))
+                paths.append(_normal_segments(path))
         return paths
 
 
+def _normal_segments(path: str) -> list[str]:
+    """Return the segments of a path in small letters, decoded, without empty and dot segments.
+
+    LoopBack matches words in any case, and takes two slashes for one.
+    """
+    segments: list[str] = []
+    for segment in _SEPARATOR.split(unquote(path).lower()):
+        if segment == "..":
+            del segments[-1:]
+        elif segment not in ("", "."):
+            segments.append(segment)
+    return segments
+
+
 def has_dot_segment(path: str) -> bool:
-    """Tell whether a path has a segment `.` or `..`, also if it is encoded."""
-    return not {".", ".."}.isdisjoint(re.split(r"[/\\]", unquote(path)))
+    """Return True if a path has a segment `.` or `..`, also if it is encoded."""
+    return not {".", ".."}.isdisjoint(_SEPARATOR.split(unquote(path)))
