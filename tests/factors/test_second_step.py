@@ -1,7 +1,9 @@
 """Logins in two steps: a password, and a code of an authenticator app or a recovery code."""
 
 import re
+from datetime import UTC, datetime
 
+import pyotp
 import pytest
 from sqlalchemy import select, update
 from werkzeug.security import generate_password_hash
@@ -10,6 +12,7 @@ from app.access.roles import grant
 from app.audit.entries import AuditRecord
 from app.database.session import db
 from app.factors.models import Factor, RecoveryCode
+from app.factors.totp import service as totp
 from app.times import now
 from app.users.models import AccessToken, User, token_digest
 from app.users.service import delete_user, disable_user, set_password
@@ -110,6 +113,27 @@ def test_a_code_counts_once(api, token, device):
     code = device.code()
     assert finish(api, first_step(api), code).status_code == 200
     assert code_of(finish(api, first_step(api), code)) == WRONG
+
+
+# Its codes of these two periods are the same.
+SECRET, SHARED = "BYDPSOQ5UNOP7SCPJ7GQIHADPDBLIDJG", (59000000, 59000001)
+
+
+@pytest.mark.parametrize("period", [SHARED[0] - 1, *SHARED, SHARED[1] + 1])
+def test_a_code_that_two_periods_share_counts_once(app, api, token, device, monkeypatch, period):
+    with app.app_context():
+        stored = totp.codes.current.encrypt(SECRET)
+        db.session.execute(update(Factor).values(secret=stored, last_step=None))
+        db.session.commit()
+
+    def log_in(at):
+        moment = datetime.fromtimestamp(at * 30, UTC)
+        monkeypatch.setattr("app.factors.totp.codes.now", lambda: moment)
+        return finish(api, first_step(api), pyotp.TOTP(SECRET).generate_otp(SHARED[0]))
+
+    assert log_in(period).status_code == 200
+    for later in (period, *SHARED, SHARED[1] + 1):
+        assert code_of(log_in(later)) == WRONG
 
 
 def test_clocks_may_differ_by_one_period(api, token):
