@@ -326,7 +326,8 @@ class ThrottlesSchema(Schema):
     reset_recipient = _rate(
         10,
         900,
-        "The same for one mailbox by all clients together.",
+        "The same by all clients together, for one user whose address is verified, or for one"
+        " mailbox.",
     )
     reset_address = _rate(20, 60, "Requests for a password reset by one client.")
     reset_confirmation = _rate(20, 60, "New passwords by a reset token that one client sends.")
@@ -339,8 +340,14 @@ class ThrottlesSchema(Schema):
     mail_recipient = _rate(
         10,
         3600,
-        "Mails of one kind to one mailbox that requests cause, other than for a password reset."
-        " More are not sent.",
+        "Mails of one kind to one mailbox that requests cause, other than for a password reset, and"
+        " notices to an address that is not verified. More are not sent.",
+    )
+    notice_user = _rate(
+        10,
+        3600,
+        "Notices with the same text to one user whose address is verified. One more is sent later,"
+        " in place of all that are too many.",
     )
     provider_login = _rate(20, 60, "Logins by an identity provider that one client begins.")
     passkey_login = _rate(20, 60, "Logins by a passkey that one client begins.")
@@ -353,7 +360,8 @@ class ThrottlesSchema(Schema):
     mail_login_recipient = _rate(
         10,
         900,
-        "The same for one mailbox by all clients together; five codes may be tried of each.",
+        "The same by all clients together, for one user whose address is verified, or for one"
+        " mailbox; five codes may be tried of each.",
     )
     mail_login_address = _rate(20, 60, "Codes to log in that one client requests.")
 

@@ -51,8 +51,8 @@ class Action(StrEnum):
     REGISTERED = "registered", "The user was created, by itself or by the actor."
     LOGIN = (
         "login",
-        "The user logged in; `session` is the handle of the session and `methods` what showed who it"
-        " is: names of RFC 8176, `email` for a mailed code and `fed` for an identity provider."
+        "The user logged in; `session` is the handle of the session and `methods` what showed who"
+        " it is: names of RFC 8176, `email` for a mailed code and `fed` for an identity provider."
         " `provider` is that provider, `passkey` the id of the passkey, if it was one.",
     )
     LOGIN_FAILED = (

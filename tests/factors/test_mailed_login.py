@@ -326,6 +326,25 @@ def test_requests_are_counted_by_client_email_and_mailbox(make_app, secrets):
         assert len(found) == 11
 
 
+def test_strangers_use_up_no_budget_of_a_verified_address(make_app, secrets):
+    app = make_app(**SETTINGS, THROTTLE_ENABLED=True)
+    api, found = Api(app.test_client(), secrets), []
+    api.logged_in()
+    verify(app)
+    emails = [f"ada+{number}@example.com" for number in range(12)]
+    for email in emails[:6]:
+        api.logged_in(email)
+    with login_code_request.connected_to(lambda sender, info: found.append(info), sender=app):
+        for number, email in enumerate([*emails * 2, "ada@example.com"]):
+            environ = {"REMOTE_ADDR": f"198.51.100.{number}"}
+            body = {"email": email}
+            asked = api("POST", "/users/login/mail", body, environ_overrides=environ)
+            secrets.append(asked.json["ticket"])
+
+    assert len(found) == 11
+    assert found[-1]["email"] == "ada@example.com"
+
+
 def test_wrong_codes_are_counted_by_client(make_app, secrets):
     api = Api(make_app(**SETTINGS, THROTTLE_ENABLED=True).test_client(), secrets)
 

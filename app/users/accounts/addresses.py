@@ -15,13 +15,18 @@ from app.users.sessions.tokens import delete_scoped, delete_tokens, lock
 NOTICE_LIFETIME = 86400.0
 
 
-def record_email_change(user: User, old_email: str, actor_id: Id | None = None) -> None:
-    """Record the new email of a user in the open transaction, and announce it by emailChanged."""
+def record_email_change(
+    user: User, old_email: str, was_verified: bool, actor_id: Id | None = None
+) -> None:
+    """Record the new email of a user in the open transaction, and announce it by emailChanged.
+
+    `was_verified` tells whether the old one was.
+    """
     details = {"oldEmail": old_email, "newEmail": user.email}
     record(Action.EMAIL_CHANGED, user.id, actor_id, **details)
     # A login that a mail to the old address has begun must not be ended now.
     delete_scoped(user.id, TICKET_SCOPE)
-    data = {"user_id": user.id, "old_email": old_email}
+    data = {"user_id": user.id, "old_email": old_email, "verified": was_verified}
     outbox.record(email_changed.name, data, NOTICE_LIFETIME)
     emit_after_commit(email_changed, info={"oldEmail": old_email, "user": user})
 
@@ -46,7 +51,8 @@ def claim_account(user: User, label: str | None = None, **details: object) -> bo
         record(Action.ACCOUNT_CLAIMED, user.id, user.id, **details)
     if claimed and had_password:
         info = {"provider": label, "email": user.email}
-        outbox.record(account_claimed.name, {**info, "user_id": user.id}, NOTICE_LIFETIME)
+        data = {**info, "user_id": user.id, "verified": True}
+        outbox.record(account_claimed.name, data, NOTICE_LIFETIME)
         emit_after_commit(account_claimed, info={**info, "user": user})
     return bool(claimed)
 

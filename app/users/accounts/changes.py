@@ -50,13 +50,13 @@ def update_users(
         # It cannot be asked once the statement has failed, as `unique_transaction` does.
         check()
     with unique_transaction(check):
-        old_emails = _prepare_email(chosen, values, keep, reauthenticated)
+        old = _prepare_email(chosen, values, keep, reauthenticated)
         changed = update(model).where(*chosen).values(values).returning(model)
         refreshed = {"populate_existing": True}
         users = db.session.scalars(changed, execution_options=refreshed).all()
-        renamed = [user for user in users if user.id in old_emails]
+        renamed = [user for user in users if user.id in old]
         for user in renamed:
-            record_email_change(user, old_emails[user.id])
+            record_email_change(user, *old[user.id])
         verify_new_addresses(renamed)
     return users
 
@@ -66,10 +66,11 @@ def _prepare_email(
     values: Values,
     keep: str | None,
     reauthenticated: bool,
-) -> dict[Id, str]:
+) -> dict[Id, tuple[str, bool]]:
     """Complete the conditions and values of a change that has a new email, and revoke tokens.
 
-    Returns the old emails of the users, which are locked, that have another one.
+    Returns the old emails of the users, which are locked, that have another one, and whether each
+    was verified.
     """
     if "email" not in values:
         return {}
@@ -80,7 +81,8 @@ def _prepare_email(
         chosen.append(model.email == email)
     others = [*chosen, model.email != email]
     lock(*others, model=model)
-    rows = db.session.execute(select(model.id, model.email).where(*others))
-    old_emails = {row.id: row.email for row in rows}
-    delete_sessions(list(old_emails), keep)
-    return old_emails
+    columns = model.id, model.email, model.email_verified
+    rows = db.session.execute(select(*columns).where(*others))
+    old = {row.id: (row.email, row.email_verified) for row in rows}
+    delete_sessions(list(old), keep)
+    return old

@@ -108,7 +108,7 @@ def _verify_email(user: User) -> None:
 
 def _change_email(user: User, email: str) -> None:
     """Change the address; ends all sessions of the user, as every change of an address does."""
-    old_email, model = user.email, user_model()
+    old_email, was_verified, model = user.email, user.email_verified, user_model()
     delete_sessions([user.id])
     new = update(model).where(model.id == user.id).values(email=email, email_verified=True)
     try:
@@ -116,6 +116,6 @@ def _change_email(user: User, email: str) -> None:
     except IntegrityError:
         # With the transaction the token stays valid: the address may become free again.
         raise ValidationError({"email": [TAKEN]}) from None
-    record_email_change(user, old_email, actor_id=user.id)
+    record_email_change(user, old_email, was_verified, actor_id=user.id)
     record(Action.EMAIL_VERIFIED, user.id, user.id)
     announce_verified(user)

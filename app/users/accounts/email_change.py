@@ -40,7 +40,7 @@ def request_email_change(user_id: Id, new_email: str, password: str) -> None:
         _check_unchanged(user)
         delete_scoped(user_id, CHANGE_SCOPE)
         mail_token(email_change_request, CHANGE_SCOPE, user, email)
-        notice = {"user_id": user_id, "email": user.email}
+        notice = {"user_id": user_id, "email": user.email, "verified": user.email_verified}
         outbox.record(EMAIL_CHANGE_NOTICE, notice, NOTICE_LIFETIME)
 
 

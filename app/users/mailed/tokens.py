@@ -30,10 +30,11 @@ from app.users.sessions.tokens import IssuedToken, issue, lock
 
 
 class Account(NamedTuple):
-    """What of a user a mailed token needs."""
+    """What of a user a mailed token needs, and who counts it."""
 
     id: Id
     email: str
+    email_verified: bool
 
 
 TOKENS = inspect(AccessToken).columns
