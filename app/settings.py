@@ -334,7 +334,8 @@ class ThrottlesSchema(Schema):
     verification_user = _rate(
         5,
         3600,
-        "Verification mails for one user, and apart from these requests to change the address.",
+        "Verification mails for one user; apart from these, requests to change the address, and"
+        " codes that prove one.",
     )
     verification_address = _rate(20, 60, "Verification mails that one client requests.")
     mail_recipient = _rate(
@@ -697,6 +698,7 @@ class SettingsSchema(Schema):
     )
     RESET_MAIL = _mail("the link by which a user sets a new password")
     VERIFICATION_MAIL = _mail("the link that confirms an address")
+    EMAIL_CODE_MAIL = _mail("the code by which a user proves an address")
     LOGIN_CODE_MAIL = _mail("the code by which a user logs in")
     EMAIL_CHANGE_MAIL = _mail("the link that confirms a new address")
     EMAIL_CHANGE_NOTICE_MAIL = _mail("to the present address that a new one was asked for")

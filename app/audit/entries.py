@@ -97,7 +97,7 @@ class Action(StrEnum):
     PASSWORD_CHANGED = "password-changed", "The password was changed."
     PASSWORD_RESET = "password-reset", "The password was set with a reset token."
     EMAIL_CHANGED = "email-changed", "The email was changed from `oldEmail` to `newEmail`."
-    EMAIL_VERIFIED = "email-verified", "The email was confirmed with a mailed token."
+    EMAIL_VERIFIED = "email-verified", "The email was confirmed with a mailed link or code."
     EMAIL_VOUCHED = (
         "email-vouched",
         "The email was marked as verified by the actor, without a mail.",

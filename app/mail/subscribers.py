@@ -47,6 +47,16 @@ def send_verification_link(app: Flask, info: Payload) -> str | None:
     return _send_confirmation(app, "verify_email", info)
 
 
+def send_email_code(app: Flask, info: Payload) -> str | None:
+    """Send a user the code that proves the address to which it is sent.
+
+    Variables of `email_code`: `code` (str), and `hours` and `minutes` of `reset_password`.
+    """
+    token = info["accessToken"]
+    context = {"code": token.id} | _duration(token.ttl)
+    return _send_asked_for(app, "email_code", info["email"], context, info["user"])
+
+
 def send_login_code(app: Flask, info: Payload) -> str:
     """Send a user the code to log in.
 
@@ -112,6 +122,7 @@ class Mail(NamedTuple):
 MAILS = (
     Mail("RESET_MAIL", signals.reset_password_request.name, send_reset_link),
     Mail("VERIFICATION_MAIL", signals.verification_request.name, send_verification_link),
+    Mail("EMAIL_CODE_MAIL", signals.email_code_request.name, send_email_code),
     Mail("LOGIN_CODE_MAIL", signals.login_code_request.name, send_login_code),
     Mail("EMAIL_CHANGE_MAIL", signals.email_change_request.name, send_change_link),
     Mail("EMAIL_CHANGE_NOTICE_MAIL", signals.EMAIL_CHANGE_NOTICE, send_change_notice),

@@ -16,7 +16,7 @@ from app.factors.totp import service as totp
 from app.times import now
 from app.users.models import AccessToken, User, token_digest
 from app.users.service import delete_user, disable_user, set_password
-from tests.conftest import NEW, PASSWORD, Api
+from tests.conftest import PASSWORD, Api
 from tests.support.races import at_once
 from tests.support.rows import count, expire, make_old, statements, store_hash
 from tests.support.second_factors import FACTOR_KEY, OPTIONAL, Device, enrol
@@ -327,25 +327,6 @@ def test_recovery_codes_take_a_factor_and_go_with_it(app, api, token):
     assert code_of(refused) == (422, "VALIDATION_ERROR")
     assert removed.status_code == 204
     assert count(app, RecoveryCode) == 0
-
-
-def test_factors_of_somebody_before_the_owner_go_with_their_codes(app, api, reset_events):
-    # Registered in advance with the address of somebody else.
-    squatter = api.logged_in()
-    enrol(api, squatter)
-    made = api("POST", "/users/1/recoveryCodes", {}, token=squatter)
-    api.secrets.extend([*made.json["codes"], NEW])
-    api("POST", "/users/reset", {"email": EMAIL})
-    reset = reset_events[-1]["accessToken"].id
-    api.secrets.append(reset)
-
-    done = api("POST", "/users/reset-password", {"newPassword": NEW}, token=reset)
-    login = api("POST", "/users/login", {"email": EMAIL, "password": NEW})
-    api.secrets.append(login.json["id"])
-
-    assert done.status_code == 204
-    assert login.status_code == 200
-    assert (count(app, Factor), count(app, RecoveryCode)) == (0, 0)
 
 
 def test_an_outdated_hash_is_renewed_at_the_first_step(app, api, token, device):

@@ -8,7 +8,7 @@ from app.database.session import affected_rows, transaction
 from app.ids import Id
 from app.signals import account_claimed, email_changed, email_verified, emit_after_commit
 from app.users.app_model import user_model
-from app.users.models import TICKET_SCOPE, User
+from app.users.models import CHANGE_SCOPE, CODE_SCOPE, TICKET_SCOPE, VERIFY_SCOPE, User
 from app.users.sessions.tokens import delete_scoped, delete_tokens, lock
 
 #: Seconds for which a notice of a new email is tried.
@@ -57,23 +57,42 @@ def claim_account(user: User, label: str | None = None, **details: object) -> bo
     return bool(claimed)
 
 
+def confirm_own(user: User) -> None:
+    """Mark a user's address as verified; other requests to confirm an address are void.
+
+    Somebody else than the owner of this address may have asked for another one before. Call it in a
+    transaction.
+    """
+    delete_scoped(user.id, VERIFY_SCOPE, CHANGE_SCOPE, CODE_SCOPE)
+    mark_verified(user)
+
+
 def mark_verified(user: User) -> bool:
     """Mark a user's address as verified, by emailVerified; return False if it was before.
 
     Call it in a transaction.
     """
     if changed := _store_verified(user):
-        record(Action.EMAIL_VERIFIED, user.id, user.id)
-        announce_verified(user)
+        record_verified(user)
     return changed
 
 
-def vouch_for(user: User) -> None:
-    """Mark a user's address as verified because the caller says so, by emailVerified."""
+def record_verified(user: User) -> None:
+    """Record in the open transaction that a user's address is verified, and emit emailVerified."""
+    record(Action.EMAIL_VERIFIED, user.id, user.id)
+    announce_verified(user)
+
+
+def vouch_for(user: User) -> bool:
+    """Mark a user's address as verified because the caller says so, by emailVerified.
+
+    Returns False if it was before.
+    """
     with transaction():
-        if _store_verified(user):
+        if changed := _store_verified(user):
             record(Action.EMAIL_VOUCHED, user.id)
             announce_verified(user)
+    return changed
 
 
 def _store_verified(user: User) -> bool:

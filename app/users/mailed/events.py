@@ -44,6 +44,7 @@ LOADS = {
     signals.reset_password_request.name: tokens.load,
     signals.verification_request.name: load_confirmation,
     signals.email_change_request.name: load_confirmation,
+    signals.email_code_request.name: load_confirmation,
     signals.EMAIL_CHANGE_NOTICE: load_notice,
     signals.email_changed.name: load_notice,
     signals.account_claimed.name: load_notice,
