@@ -64,10 +64,7 @@ def update_users(
         users = db.session.scalars(changed, execution_options=refreshed).all()
         renamed = [user for user in users if user.id in old]
         for user in renamed:
-            record_email_change(user, *old[user.id])
-            if user.email_verified:
-                record_verified(user)
-                login_methods.keep_all(user, user.email)
+            _record_new_email(user, *old[user.id])
         verify_new_addresses(renamed)
     return users
 
@@ -94,3 +91,11 @@ def _prepare_email(
     columns = model.id, model.email, model.email_verified
     rows = db.session.execute(select(*columns).where(*others))
     return {row.id: (row.email, row.email_verified) for row in rows}
+
+
+def _record_new_email(user: User, old_email: str, was_verified: bool) -> None:
+    """Record the new email of a user, which is verified if the user has proved it."""
+    record_email_change(user, old_email, was_verified)
+    if user.email_verified:
+        record_verified(user)
+        login_methods.keep_all(user, user.email)
