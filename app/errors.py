@@ -240,6 +240,21 @@ class StrongerLoginRequired(exceptions.Unauthorized):
         self.challenge = f'Bearer error="insufficient_user_authentication", {asked}'
 
 
+class EmailProofRequired(exceptions.Unauthorized):
+    """The user must prove an address first, by a code that is mailed to it.
+
+    That of the account, or the new one in `details`, which are the body of
+    `POST /users/email-code`.
+    """
+
+    error_code = "EMAIL_PROOF_REQUIRED"
+
+    def __init__(self, new_email: str | None = None) -> None:
+        which = "the new" if new_email else "your"
+        super().__init__(f"Prove {which} email address first, by a code that is mailed to it.")
+        self.details = {"email": new_email} if new_email else {}
+
+
 class InsufficientScope(exceptions.Forbidden):
     """No scope of the personal token names the call; `details` has its model and method.
 

@@ -332,21 +332,29 @@ class ThrottlesSchema(Schema):
     reset_recipient = _rate(
         10,
         900,
-        "The same for one mailbox by all clients together.",
+        "The same by all clients together, for one user whose address is verified, or for one"
+        " mailbox.",
     )
     reset_address = _rate(20, 60, "Requests for a password reset by one client.")
     reset_confirmation = _rate(20, 60, "New passwords by a reset token that one client sends.")
     verification_user = _rate(
         5,
         3600,
-        "Verification mails for one user, and apart from these requests to change the address.",
+        "Verification mails for one user; apart from these, requests to change the address, and"
+        " codes that prove one.",
     )
     verification_address = _rate(20, 60, "Verification mails that one client requests.")
     mail_recipient = _rate(
         10,
         3600,
-        "Mails of one kind to one mailbox that requests cause, other than for a password reset."
-        " More are not sent.",
+        "Mails of one kind to one mailbox that requests cause, other than for a password reset, and"
+        " notices to an address that is not verified. More are not sent.",
+    )
+    notice_user = _rate(
+        10,
+        3600,
+        "Notices with the same text to one user whose address is verified. One more is sent later,"
+        " in place of all that are too many.",
     )
     provider_login = _rate(20, 60, "Logins by an identity provider that one client begins.")
     passkey_login = _rate(20, 60, "Logins by a passkey that one client begins.")
@@ -359,7 +367,8 @@ class ThrottlesSchema(Schema):
     mail_login_recipient = _rate(
         10,
         900,
-        "The same for one mailbox by all clients together; five codes may be tried of each.",
+        "The same by all clients together, for one user whose address is verified, or for one"
+        " mailbox; five codes may be tried of each.",
     )
     mail_login_address = _rate(20, 60, "Codes to log in that one client requests.")
 
@@ -701,6 +710,7 @@ class SettingsSchema(Schema):
     )
     RESET_MAIL = _mail("the link by which a user sets a new password")
     VERIFICATION_MAIL = _mail("the link that confirms an address")
+    EMAIL_CODE_MAIL = _mail("the code by which a user proves an address")
     LOGIN_CODE_MAIL = _mail("the code by which a user logs in")
     EMAIL_CHANGE_MAIL = _mail("the link that confirms a new address")
     EMAIL_CHANGE_NOTICE_MAIL = _mail("to the present address that a new one was asked for")

@@ -26,6 +26,11 @@ verification_request = signal("verificationRequest")
 # info = {"code": str, "ttl": its seconds, "email": str, "user": the user}.
 login_code_request = signal("loginCodeRequest")
 
+# Sent when a user asked for a code that proves an address, that of the account or a new one, after
+# commit. The sender is the app; the payload is info = {"accessToken": the code as its `id`,
+# "email": the address, "user": the user}.
+email_code_request = signal("emailCodeRequest")
+
 # Sent when the address of a user became verified, after commit. The sender is the app; the payload
 # is info = {"email": str, "user": the user as it now is}.
 email_verified = signal("emailVerified")

@@ -104,6 +104,7 @@ DEFAULTS = {
         "verification_user": {"limit": 5, "seconds": 3600},
         "verification_address": {"limit": 20, "seconds": 60},
         "mail_recipient": {"limit": 10, "seconds": 3600},
+        "notice_user": {"limit": 10, "seconds": 3600},
         "provider_login": {"limit": 20, "seconds": 60},
         "passkey_login": {"limit": 20, "seconds": 60},
         "mail_login_email": {"limit": 5, "seconds": 900},

@@ -111,7 +111,7 @@ def test_the_calls_about_addresses_have_the_documented_responses(make_app, tmp_p
         said, printed, _ = run_shell(code, tmp_path, PATH=path)
 
     assert printed == said
-    assert len(said) == 26
+    assert len(said) == 30
 
 
 def test_the_command_in_the_readme_creates_an_admin(installation):

@@ -51,16 +51,17 @@ class Action(StrEnum):
     REGISTERED = "registered", "The user was created, by itself or by the actor."
     LOGIN = (
         "login",
-        "The user logged in; `session` is the handle of the session, `provider` the identity"
-        " provider, or `passkey` the id of the passkey, if it was one.",
+        "The user logged in; `session` is the handle of the session and `methods` what showed who"
+        " it is: names of RFC 8176, `email` for a mailed code and `fed` for an identity provider."
+        " `provider` is that provider, `passkey` the id of the passkey, if it was one.",
     )
     LOGIN_FAILED = (
         "login-failed",
         "A login failed. `identity` is a digest of what was submitted; the user is the one that has"
         " this name. `reason` says that the password was right and the email not verified, or the"
-        " `second factor` wrong, or that it was a `passkey` or a `reauthentication`. Of a"
-        " login by an identity provider, or of adding an identity, the details are `provider` and"
-        " `reason`.",
+        " `second factor` wrong, or that it was a `mailed code`, a `passkey` or a"
+        " `reauthentication`. Of a login by an identity provider, or of adding an identity, the"
+        " details are `provider` and `reason`.",
     )
     THROTTLED = (
         "throttled",
@@ -96,7 +97,7 @@ class Action(StrEnum):
     PASSWORD_CHANGED = "password-changed", "The password was changed."
     PASSWORD_RESET = "password-reset", "The password was set with a reset token."
     EMAIL_CHANGED = "email-changed", "The email was changed from `oldEmail` to `newEmail`."
-    EMAIL_VERIFIED = "email-verified", "The email was confirmed with a mailed token."
+    EMAIL_VERIFIED = "email-verified", "The email was confirmed with a mailed link or code."
     EMAIL_VOUCHED = (
         "email-vouched",
         "The email was marked as verified by the actor, without a mail.",

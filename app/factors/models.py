@@ -34,9 +34,6 @@ class Factor(Model):
     last_used: Mapped[datetime | None] = mapped_column(UtcDateTime)
     # The number of the period of the last code, which is not accepted again (RFC 6238, 5.2).
     last_step: Mapped[int | None] = mapped_column(BigInteger)
-    # The verified address of the user when it was added or kept by its owner. If it is not the
-    # user's address, somebody else may have added it.
-    proven_email: Mapped[str | None] = mapped_column(String(320))
 
 
 class RecoveryCode(Model):

@@ -1,7 +1,5 @@
 """Recovery codes: for a user whose second factor is lost, each for one login."""
 
-import base64
-import secrets
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +11,7 @@ from app.errors import ValidationError
 from app.ids import Id
 from app.throttles import throttles
 from app.users.accounts.credentials import record_credential_change
-from app.users.models import User, token_digest
+from app.users.models import User, grouped, new_code, token_digest, typed
 from app.users.sessions.tokens import lock
 
 from . import kinds
@@ -21,8 +19,8 @@ from .models import RecoveryCode
 
 #: Recovery codes of a user, as many as others give (GitHub, django-allauth).
 CODES = 10
-#: Random bytes of a code: 120 bits, so that a fast digest is sufficient (OWASP ASVS 6.5.2: 112).
-RANDOM_BYTES = 15
+#: Characters of a code: 120 bits, so that a fast digest is sufficient (OWASP ASVS 6.5.2: 112).
+LENGTH = 24
 # What is said to a user without a factor.
 NO_FACTOR = {"kind": ["is for users with another factor"]}
 # Characters between the dashes.
@@ -46,7 +44,7 @@ def renew(user_id: Id) -> list[str]:
     the factors of whoever made them.
     """
     throttles.count(throttles.CREDENTIAL, user_id)
-    codes = [_new_code() for _ in range(CODES)]
+    codes = [grouped(new_code(LENGTH), GROUP) for _ in range(CODES)]
     rows = [{"digest": _digest(code), "user_id": user_id} for code in codes]
     with transaction():
         lock(User.id == user_id)
@@ -82,11 +80,5 @@ def verify(user_id: Id, proof: Mapping[str, object]) -> tuple[str, ...] | None:
     return ("recovery",)
 
 
-def _new_code() -> str:
-    text = base64.b32encode(secrets.token_bytes(RANDOM_BYTES)).decode().lower()
-    return "-".join(text[at : at + GROUP] for at in range(0, len(text), GROUP))
-
-
 def _digest(code: str) -> str:
-    """Return the digest of a code, however its letters and dashes were typed."""
-    return token_digest(code.replace("-", "").replace(" ", "").lower())
+    return token_digest(typed(code))

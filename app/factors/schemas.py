@@ -8,6 +8,7 @@ from app.users.schemas import MAX_FACTOR_TEXT, AssertionSchema
 
 from .models import MAX_FACTOR_NAME
 
+EXAMPLE_TICKET = "0123456789abcdef" * 4
 EXAMPLE_SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"  # noqa: S105
 
 
@@ -20,11 +21,12 @@ def _text(required: bool = True, **metadata: object) -> fields.String:
     )
 
 
-def _ticket() -> fields.String:
+def ticket_field(**metadata: object) -> fields.String:
+    """Return the field of the ticket of a login that is under way."""
     return _text(
         required=False,
         description="Of `error.details` of the first step, unless a cookie has it.",
-        examples=["0123456789abcdef" * 4],
+        **metadata,
     )
 
 
@@ -47,13 +49,13 @@ class ProofSchema(Schema):
 class SecondStepSchema(ProofSchema):
     """The body of the second step of a login."""
 
-    ticket = _ticket()
+    ticket = ticket_field(examples=[EXAMPLE_TICKET])
 
 
 class EnrolmentSchema(Schema):
     """The body by which a user who must have a second factor gets one during a login."""
 
-    ticket = _ticket()
+    ticket = ticket_field(examples=[EXAMPLE_TICKET])
     kind = fields.String(
         load_default="totp",
         validate=validate.Length(1, MAX_FACTOR_TEXT),

@@ -9,10 +9,10 @@ from app.config import require_extra
 from app.users.sessions import login_methods
 from app.users.sessions.second_step import second_step
 
-from . import kinds, recovery, steps, views
+from . import email_codes, kinds, recovery, steps, views
 from .totp import service as totp
 
-__all__ = ["init_app", "views"]
+__all__ = ["email_codes", "init_app", "views"]
 
 
 def init_app(app: Flask) -> None:
@@ -34,4 +34,4 @@ def _add_authenticator_apps(app: Flask) -> None:
     totp.codes.set(app, made)
     kinds.register(app, kinds.TOTP, totp, totp)
     kinds.register(app, kinds.RECOVERY, recovery)
-    login_methods.register(app, totp)
+    login_methods.register_proved(app, totp)

@@ -66,17 +66,22 @@ def take(
 def begin_enrolment(ticket: str, kind: str) -> object:
     """Return a new factor of a user who must have one, with the ticket of the login.
 
-    Raises InvalidTicket, also for the ticket of a user who has a factor, and ValidationError for
-    another kind.
+    Raises InvalidTicket, also for the ticket of a user who has a factor, EmailProofRequired, and
+    ValidationError for another kind.
     """
-    _, first, enrols = tickets.find_ticket(ticket)
-    enrolment = kinds.find_enrolment(kind)
-    if not enrols:
-        raise InvalidTicket()
-    _require_no_factor(first.user_id)
+    user_id, enrolment = find_enrolling(ticket), kinds.find_enrolment(kind)
+    _require_no_factor(user_id)
     if enrolment is None:
         raise ValidationError(UNKNOWN_KIND)
-    return enrolment.begin(first.user_id)
+    return enrolment.begin(user_id)
+
+
+def find_enrolling(ticket: str) -> Id:
+    """Return the user whose login, with this ticket, adds a factor; raise InvalidTicket."""
+    _, first, enrols = tickets.find_ticket(ticket)
+    if not enrols:
+        raise InvalidTicket()
+    return first.user_id
 
 
 def finish(ticket: str, proof: Mapping[str, object]) -> IssuedToken:

@@ -39,6 +39,7 @@ UNKNOWN_KIND = errors.ValidationError(second_step.UNKNOWN_KIND)
 NO_FACTOR = errors.ValidationError(recovery.NO_FACTOR)
 TOO_MANY_FACTORS = errors.ValidationError(totp.TOO_MANY)
 UNKNOWN_FACTOR = errors.ModelNotFound("factor", 1)
+NOT_PROVED = errors.EmailProofRequired()
 THROTTLED = errors.TooManyRequests(60)
 
 
@@ -70,7 +71,7 @@ def login_with_factor(body: Body) -> Response:
 
     A browser whose login by a provider takes one has the ticket in a cookie.
     """
-    response = respond_with_token(steps.finish(_ticket(body), body))
+    response = respond_with_token(steps.finish(ticket_of(body), body))
     clear_login_flow_cookie(response, SECOND_STEP_COOKIE)
     return response
 
@@ -81,12 +82,15 @@ def login_with_factor(body: Body) -> Response:
     "POST /login/enrol",
     body=EnrolmentSchema,
     answer=NewFactorSchema,
-    errors=(errors.InvalidTicket(), UNKNOWN_KIND),
+    errors=(errors.InvalidTicket(), NOT_PROVED, UNKNOWN_KIND),
     is_served=_is_served,
 )
 def enrol_at_login(body: Body) -> object:
-    """Make the second factor of a user who must have one; a code of it ends the login."""
-    return steps.begin_enrolment(_ticket(body), body["kind"])
+    """Make the second factor of a user who must have one; a code of it ends the login.
+
+    The address of the account must be proved.
+    """
+    return steps.begin_enrolment(ticket_of(body), body["kind"])
 
 
 @users.endpoint(
@@ -95,11 +99,14 @@ def enrol_at_login(body: Body) -> object:
     "POST /<id>/factors/totp",
     body=FactorNameSchema,
     answer=NewFactorSchema,
-    errors=(NOT_RECENT, TOO_MANY_FACTORS),
+    errors=(NOT_RECENT, NOT_PROVED, TOO_MANY_FACTORS),
     is_served=_is_served,
 )
 def enrol(user: User, body: Body) -> totp.NewFactor:
-    """Make a second factor, after a recent login; a code of it is to confirm it."""
+    """Make a second factor, after a recent login; a code of it is to confirm it.
+
+    The address of the account must be proved.
+    """
     require_recent(own_session(user))
     return totp.begin(user.id, body.get("name"))
 
@@ -109,7 +116,7 @@ def enrol(user: User, body: Body) -> totp.NewFactor:
     EXECUTE,
     "POST /<id>/factors/totp/confirm",
     body=CodeSchema,
-    errors=(errors.SecondFactorFailed(), NOT_RECENT, THROTTLED),
+    errors=(errors.SecondFactorFailed(), NOT_RECENT, NOT_PROVED, THROTTLED),
     is_served=_is_served,
 )
 def confirm(user: User, body: Body) -> None:
@@ -188,7 +195,7 @@ def recovery_codes(user: User) -> Mapping[str, object]:
     return {"left": recovery.count_codes(user.id)}
 
 
-def _ticket(body: Body) -> str:
+def ticket_of(body: Body) -> str:
     """Return the ticket of a request; raise ValidationError without one."""
     if ticket := body.get("ticket"):
         return str(ticket)

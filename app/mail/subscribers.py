@@ -7,9 +7,14 @@ from flask import Flask
 
 from app import outbox, signals
 from app.errors import TooManyRequests
-from app.outbox import Handler, Payload
+from app.outbox import DeferredError, Handler, Payload
 from app.throttles.mailboxes import mailbox
-from app.throttles.throttles import MAIL_RECIPIENT, count_success
+from app.throttles.throttles import (
+    MAIL_RECIPIENT,
+    NOTICE_USER,
+    count_deferrable,
+    count_success,
+)
 
 from . import service
 from .service import SUBSCRIBER, transmit
@@ -42,6 +47,16 @@ def send_verification_link(app: Flask, info: Payload) -> str | None:
     return _send_confirmation(app, "verify_email", info)
 
 
+def send_email_code(app: Flask, info: Payload) -> str | None:
+    """Send a user the code that proves the address to which it is sent.
+
+    Variables of `email_code`: `code` (str), and `hours` and `minutes` of `reset_password`.
+    """
+    token = info["accessToken"]
+    context = {"code": token.id} | _duration(token.ttl)
+    return _send_asked_for(app, "email_code", info["email"], context, info["user"])
+
+
 def send_login_code(app: Flask, info: Payload) -> str:
     """Send a user the code to log in.
 
@@ -66,7 +81,7 @@ def send_change_notice(app: Flask, info: Payload) -> str | None:
 
     Variables of `email_change_requested`: none.
     """
-    return _send_asked_for(app, "email_change_requested", info["email"], {}, info["user"])
+    return _send_notice(app, "email_change_requested", info["email"], {}, info)
 
 
 def send_email_changed(app: Flask, info: Payload) -> str | None:
@@ -74,7 +89,7 @@ def send_email_changed(app: Flask, info: Payload) -> str | None:
 
     Variables of `email_changed`: none. The new address is not for the reader of the old one.
     """
-    return _send_asked_for(app, "email_changed", info["oldEmail"], {}, info["user"])
+    return _send_notice(app, "email_changed", info["oldEmail"], {}, info)
 
 
 def send_account_claimed(app: Flask, info: Payload) -> str | None:
@@ -84,7 +99,7 @@ def send_account_claimed(app: Flask, info: Payload) -> str | None:
     was by a mailed code.
     """
     context = {"provider": info["provider"]}
-    return _send_asked_for(app, "account_claimed", info["email"], context, info["user"])
+    return _send_notice(app, "account_claimed", info["email"], context, info)
 
 
 def send_credential_changed(app: Flask, info: Payload) -> str | None:
@@ -93,7 +108,7 @@ def send_credential_changed(app: Flask, info: Payload) -> str | None:
     Variables of `credential_changed`: `change`, the name of the action in the audit log (str).
     """
     context = {"change": info["change"]}
-    return _send_asked_for(app, "credential_changed", info["email"], context, info["user"])
+    return _send_notice(app, "credential_changed", info["email"], context, info)
 
 
 class Mail(NamedTuple):
@@ -107,6 +122,7 @@ class Mail(NamedTuple):
 MAILS = (
     Mail("RESET_MAIL", signals.reset_password_request.name, send_reset_link),
     Mail("VERIFICATION_MAIL", signals.verification_request.name, send_verification_link),
+    Mail("EMAIL_CODE_MAIL", signals.email_code_request.name, send_email_code),
     Mail("LOGIN_CODE_MAIL", signals.login_code_request.name, send_login_code),
     Mail("EMAIL_CHANGE_MAIL", signals.email_change_request.name, send_change_link),
     Mail("EMAIL_CHANGE_NOTICE_MAIL", signals.EMAIL_CHANGE_NOTICE, send_change_notice),
@@ -120,6 +136,22 @@ def _send_confirmation(app: Flask, kind: str, info: Payload) -> str | None:
     token = info["accessToken"]
     context = _link(app, "confirm-email", token=token.id) | _duration(token.ttl)
     return _send_asked_for(app, kind, info["email"], context, info["user"])
+
+
+def _send_notice(app: Flask, kind: str, to: str, context: Payload, info: Payload) -> str | None:
+    """Send a notice of a change of an account; to a verified address later rather than never.
+
+    Those are counted by user and text, so that nobody else, and no other change, uses them up.
+    Whoever has an account with an address that is not verified causes mails to somebody else.
+    """
+    user = info["user"]
+    if not info.get("verified"):
+        return _send_asked_for(app, kind, to, context, user)
+    try:
+        with count_deferrable(NOTICE_USER, kind, context, info["userId"]):
+            return transmit(app, kind, to, context, user)
+    except TooManyRequests:
+        raise DeferredError("the user was told the same too often") from None
 
 
 def _send_asked_for(app: Flask, kind: str, to: str, context: Payload, user: object) -> str | None:

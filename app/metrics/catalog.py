@@ -31,7 +31,9 @@ class Catalog:
             *("method", "route"),
         )
         self.logins = _counter(
-            "logins", "Logins with a password: `success`, `failed` or `unverified`.", "outcome"
+            "logins",
+            "Logins other than by an identity provider: `success`, `failed` or `unverified`.",
+            "outcome",
         )
         self.provider_logins = _counter(
             "provider_logins",

@@ -69,6 +69,7 @@ DETAILS = {
         "description": "What the user may authenticate with.",
     },
     "maxAge": {"type": "integer", "description": "Seconds for which a login is recent."},
+    "email": {"type": "string", "description": "A new address that is to be proved."},
 }
 COMMON_SCHEMAS: dict[str, Json] = {
     "Count": _closed({"count": {"type": "integer", "minimum": 0, "examples": [1]}}),

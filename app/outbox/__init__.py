@@ -12,13 +12,14 @@ from flask import Flask
 from app.database.purging import purger
 
 from .maintenance import purge_batch
-from .models import Attempt, DeliveryError, OutboxEvent, UndeliverableError
+from .models import Attempt, DeferredError, DeliveryError, OutboxEvent, UndeliverableError
 from .registry import Handler, Payload, define, subscribe
 from .service import record, record_decoy
 from .worker import start, stop
 
 __all__ = [
     "Attempt",
+    "DeferredError",
     "DeliveryError",
     "Handler",
     "Payload",

@@ -17,7 +17,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from app.database.session import affected_rows, db
+from app.database.session import affected_rows, db, transaction
 from app.database.statements import PreparedStatement
 from app.times import now
 
@@ -27,6 +27,8 @@ from .models import PENDING, Attempt, Delivery, OutboxEvent, UndeliverableError
 LEASE = 60.0
 #: Seconds between two attempts of a delivery.
 MAX_BACKOFF = 60.0
+#: Later deliveries of the same event that one which waits is compared with.
+MAX_COMPARED = 100
 #: Seconds by which the clocks of hosts that deliver may differ.
 CLOCK_TOLERANCE = 60.0
 
@@ -105,6 +107,32 @@ def renew(claim: Claim) -> None:
 def postpone(claim: Claim, seconds: float, reason: str) -> None:
     """End the lease; the next attempt is in so many seconds."""
     _change(claim, next_attempt=now() + timedelta(seconds=seconds), last_error=reason)
+
+
+def defer(claim: Claim, seconds: float, reason: str) -> None:
+    """End the lease; the next attempt is in so many seconds, by which the deadline moves."""
+    deadline = claim.deadline + timedelta(seconds=seconds)
+    with transaction():
+        moved = update(OutboxEvent).where(OutboxEvent.id == claim.event_id)
+        affected_rows(moved.values(deadline=deadline))
+        postpone(claim, seconds, reason)
+
+
+def is_repeated(claim: Claim) -> bool:
+    """Return True if a later event of the same name and data waits for the same subscriber."""
+    data = read_data(claim)
+    later = (
+        select(OutboxEvent.data)
+        .join(Delivery, Delivery.event_id == OutboxEvent.id)
+        .where(Delivery.state == PENDING, Delivery.subscriber == claim.subscriber)
+        .where(OutboxEvent.event == claim.event, OutboxEvent.id > claim.event_id)
+    )
+    newest = later.order_by(OutboxEvent.id.desc()).limit(MAX_COMPARED)
+    try:
+        return data in db.session.scalars(newest).all()
+    except (ValueError, RecursionError):
+        # Of one of them, which is undeliverable.
+        return False
 
 
 def finish(claim: Claim, state: str, reason: str | None = None) -> None:

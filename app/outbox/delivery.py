@@ -24,6 +24,7 @@ from .models import (
     FINAL_STATES,
     MAX_REASON,
     OBSOLETE,
+    DeferredError,
     DeliveryError,
     UndeliverableError,
 )
@@ -74,6 +75,8 @@ def _deliver(app: Flask, claim: Claim, secret: str | None) -> str:
         return _give_up(app, claim, EXPIRED, "its deadline has passed")
     try:
         how = _attempt(app, claim, secret)
+    except DeferredError as error:
+        return _defer(app, claim, _reason(error))
     except Exception as error:
         return _handle_failure(app, claim, error)
     if how is None:
@@ -108,6 +111,16 @@ def _handle_failure(app: Flask, claim: Claim, error: Exception) -> str:
     _log(app, logging.WARNING, claim, "delayed by %.0f s: %s", backoff, reason)
     with app.app_context():
         claims.postpone(claim, backoff, reason)
+    return DELAYED
+
+
+def _defer(app: Flask, claim: Claim, reason: str) -> str:
+    """Let a delivery wait, unless a later one says the same."""
+    with app.app_context():
+        if claims.is_repeated(claim):
+            return _finish(app, claim, OBSOLETE)
+        claims.defer(claim, claims.MAX_BACKOFF, reason)
+    _log(app, logging.INFO, claim, "deferred: %s", reason)
     return DELAYED
 
 

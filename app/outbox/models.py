@@ -38,6 +38,13 @@ class UndeliverableError(DeliveryError):
     """A delivery that failed, and would fail again."""
 
 
+class DeferredError(DeliveryError):
+    """A delivery that is to wait, however long: its deadline moves along.
+
+    It is not made any more if a later one of the same event has the same data.
+    """
+
+
 @dataclass(frozen=True)
 class Attempt:
     """An attempt to deliver an event: what its payload depends on besides the recorded data."""

@@ -5,7 +5,7 @@ work that fails does not undo it.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import cache
@@ -56,6 +56,7 @@ RESET_CONFIRMATION = "reset_confirmation"
 VERIFICATION_USER = "verification_user"
 VERIFICATION_ADDRESS = "verification_address"
 MAIL_RECIPIENT = "mail_recipient"
+NOTICE_USER = "notice_user"
 PROVIDER_LOGIN = "provider_login"
 PASSKEY_LOGIN = "passkey_login"
 MAIL_LOGIN_EMAIL = "mail_login_email"
@@ -134,6 +135,15 @@ def count(name: str, *key: object, uses: int = 1) -> Use | None:
     counted if THROTTLE_ENABLED is false, or if a part of the key is None, as the network is in a
     command. Raises RuntimeError in a transaction, whose rollback would undo it.
     """
+    try:
+        return _count(name, key, uses)
+    except TooManyRequests:
+        details = {"throttle": name, "key": key_digest(*key)}
+        record_attempt(Action.THROTTLED, current_origin().user_id, **details)
+        raise
+
+
+def _count(name: str, key: Sequence[object], uses: int = 1) -> Use | None:
     if not current_app.config["THROTTLE_ENABLED"] or None in key:
         return None
     if in_transaction():
@@ -144,9 +154,6 @@ def count(name: str, *key: object, uses: int = 1) -> Use | None:
     counting = _counting(db.engine.dialect.name, locks)
     row = counting.first({**row_key, **moments, "limit": rate["limit"], "uses": uses})
     if row is None:
-        details = {"throttle": name, "key": row_key["row_digest"]}
-        user_id = current_origin().user_id
-        record_attempt(Action.THROTTLED, user_id, **details)
         raise TooManyRequests(_seconds_blocked(row_key))
     return Use(name, row_key["row_digest"], row.started, row.blocked_until)
 
@@ -188,7 +195,22 @@ def count_success(name: str, *key: object) -> Iterator[None]:
 
     Raises what `count` does, before the block. It is a context manager.
     """
-    use = count(name, *key)
+    with _given_back_on_error(count(name, *key)):
+        yield
+
+
+@contextmanager
+def count_deferrable(name: str, *key: object) -> Iterator[None]:
+    """Count what succeeds as `count_success` does, and what waits if no use is left.
+
+    That is not recorded, since nothing is refused. It is a context manager.
+    """
+    with _given_back_on_error(_count(name, key)):
+        yield
+
+
+@contextmanager
+def _given_back_on_error(use: Use | None) -> Iterator[None]:
     try:
         yield
     except BaseException:

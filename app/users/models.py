@@ -25,6 +25,8 @@ TOKEN_ALPHABET = string.ascii_letters + string.digits
 # characters likelier than the others.
 CHARACTERS = bytes(ord(TOKEN_ALPHABET[byte % len(TOKEN_ALPHABET)]) for byte in range(256))
 LEFT_OUT = bytes(range(256 - 256 % len(TOKEN_ALPHABET), 256))
+# The letters and digits of codes that people type, of 5 bits each (RFC 4648, section 6).
+CODE_ALPHABET = string.ascii_lowercase + "234567"
 # Hexadecimal digits of the public id of a token.
 HANDLE_LENGTH = 16
 HANDLE = re.compile(rf"[0-9a-f]{{{HANDLE_LENGTH}}}", re.ASCII)
@@ -36,6 +38,10 @@ MAX_METHODS = 64
 RESET_SCOPE = "reset-password"
 VERIFY_SCOPE = "verify-email"
 CHANGE_SCOPE = "change-email"
+# Of a code that proves an address, its user's or a new one.
+CODE_SCOPE = "email-code"
+# Of a note that the user has proved a new address, which nobody has the value of.
+PROVED_SCOPE = "proved-email"
 # Of the ticket of a login whose second step is to be taken; it is never accepted as a token.
 TICKET_SCOPE = "login-ticket"
 # The scope of personal tokens; what each may call is in its column `scopes`.
@@ -54,6 +60,21 @@ def new_token() -> str:
     while len(characters) < TOKEN_LENGTH:
         characters += secrets.token_bytes(TOKEN_LENGTH).translate(CHARACTERS, LEFT_OUT)
     return characters[:TOKEN_LENGTH].decode()
+
+
+def new_code(length: int) -> str:
+    """Return a random code of so many characters, for people to type."""
+    return "".join(secrets.choice(CODE_ALPHABET) for _ in range(length))
+
+
+def grouped(code: str, size: int) -> str:
+    """Return a code with a dash behind each group of so many characters, to be read."""
+    return "-".join(code[at : at + size] for at in range(0, len(code), size))
+
+
+def typed(code: str) -> str:
+    """Return a code as it was made, however its letters, dashes and spaces were typed."""
+    return code.replace("-", "").replace(" ", "").lower()
 
 
 def token_digest(value: str) -> str:

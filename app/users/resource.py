@@ -11,7 +11,13 @@ from sqlalchemy import ColumnElement
 from app.access.identity import current_identity
 from app.access.roles import ADMIN
 from app.access.rules import AUTHENTICATED, EVERYONE, OWNER, Rule, allow
-from app.errors import InvalidPassword, LastAdmin, TooManyRequests, ValidationError
+from app.errors import (
+    EmailProofRequired,
+    InvalidPassword,
+    LastAdmin,
+    TooManyRequests,
+    ValidationError,
+)
 from app.rest.added_relations import with_added_relations
 from app.rest.resource import Resource
 from app.rest.rows.repository import Conditions, Repository, Row, Values
@@ -96,6 +102,7 @@ def rules(settings: Settings) -> list[Rule]:
         allow(EVERYONE, "login", "logout", "resetPassword", "setPassword", "verify", "confirm"),
         allow(EVERYONE, "requestLoginCode", "loginByCode"),
         allow(EVERYONE, "loginWithFactor", "enrolAtLogin"),
+        allow(EVERYONE, "requestEmailCode", "confirmEmailCode"),
         allow(EVERYONE, "passkeyLoginOptions", "loginByPasskey"),
         allow(AUTHENTICATED, "changePassword", "changeEmail"),
         allow(OWNER, *OWNER_METHODS),
@@ -139,8 +146,8 @@ class UserRows(Repository):
         changes = dict(values)
         reauthenticated = changes.pop(REAUTHENTICATED, False)
         session = current_identity().session
-        keep = session.digest if session else None
-        return self.from_entities(update_users(conditions, changes, keep, reauthenticated))
+        keep, caller = (session.digest, session.user_id) if session else (None, None)
+        return self.from_entities(update_users(conditions, changes, keep, reauthenticated, caller))
 
     def delete(self, conditions: Conditions) -> int:
         """Delete users, which is recorded; raise LastAdmin."""
@@ -179,7 +186,10 @@ users = Resource(
     # They log in, change credentials, or are about sessions.
     session_only=True,
     errors={"create": (TooManyRequests(60),), "deleteById": (LastAdmin(),)}
-    | dict.fromkeys(UPDATING_METHODS, (InvalidPassword(), TooManyRequests(60))),
+    | dict.fromkeys(
+        UPDATING_METHODS,
+        (InvalidPassword(), EmailProofRequired("renamed@example.com"), TooManyRequests(60)),
+    ),
 )
 
 

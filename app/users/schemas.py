@@ -45,7 +45,8 @@ EXAMPLE_PASSWORD = "a quiet harbour"  # noqa: S105 an example
 SECONDS = {"type": "number", "examples": [1209600]}
 
 
-def _check_email(address: str) -> None:
+def check_email(address: str) -> None:
+    """Raise marshmallow's ValidationError for what is no email address."""
     try:
         normalize_email(address, case_sensitive=True)
     except EmailNotValidError:
@@ -93,7 +94,7 @@ class UserSchema(Schema):
     """A user; the realm cannot be changed after registration."""
 
     id = Id(dump_only=True)
-    email = Text(MAX_EMAIL_LENGTH, required=True, validate=_check_email, metadata=EXAMPLE_EMAIL)
+    email = Text(MAX_EMAIL_LENGTH, required=True, validate=check_email, metadata=EXAMPLE_EMAIL)
     username = Username(allow_none=True, load_default=None, validate=not_blank)
     realm = fields.Function(
         lambda user: user.realm or None, dump_only=True, metadata={"type": ["string", "null"]}
@@ -311,7 +312,7 @@ class ChangeEmailSchema(Schema):
     new_email = Text(
         MAX_EMAIL_LENGTH,
         required=True,
-        validate=_check_email,
+        validate=check_email,
         data_key="newEmail",
         metadata={"format": "email", "examples": ["renamed@example.com"]},
     )

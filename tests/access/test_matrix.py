@@ -27,7 +27,9 @@ from app.times import now
 from app.todos.models import Todo
 from app.users.accounts.removal import disable_user
 from app.users.models import (
+    CODE_SCOPE,
     PERSONAL_SCOPE,
+    PROVED_SCOPE,
     RESET_SCOPE,
     TICKET_SCOPE,
     VERIFY_SCOPE,
@@ -89,6 +91,8 @@ ADMINS = [401, 403, 403, 403, 200, 401, 401, 401, 401, 401, 401]
 # Of admins, the remote service is not there.
 REMOTE = [401, 403, 403, 403, 502, 401, 401, 401, 401, 401, 401]
 RESET = [401, 401, 401, 401, 401, 401, 200, 401, 401, 401, 401]
+# The code of others is wrong.
+OWN_CODE = [401, 200, 422, 422, 422, 401, 401, 401, 401, 401, 401]
 # By verb, where the routes of an endpoint answer differently.
 SAID_OF_ALL = {"GET": LOGGED_IN, "HEAD": OWN_ROW}
 
@@ -97,7 +101,7 @@ NEW_USER = {"email": "new@example.com", "password": PASSWORD}
 KNOWN_TODO = {**NEW_TODO, "id": TODO}
 CREDENTIALS = {"email": "owner@example.com", "password": PASSWORD}
 NEW_PASSWORD = {"newPassword": "another quiet harbour"}
-CODE_KEY, TICKET = "k" * 32, "ticket" * 8
+CODE_KEY, TICKET, EMAIL_CODE = "k" * 32, "ticket" * 8, "abcd-efgh-ijkl"
 LOGIN_CODE = {"ticket": TICKET, "code": derive_code(CODE_KEY, token_digest(TICKET))}
 NEW_EMAIL = {"newEmail": "new@example.com", "password": PASSWORD}
 
@@ -128,6 +132,8 @@ EXPECTED = {
     "users.setPassword": [(RESET, NEW_PASSWORD)],
     "users.changePassword": [(LOGGED_IN, {"oldPassword": PASSWORD, **NEW_PASSWORD})],
     "users.changeEmail": [(LOGGED_IN, NEW_EMAIL)],
+    "users.requestEmailCode": [(LOGGED_IN, {})],
+    "users.confirmEmailCode": [(OWN_CODE, {"code": EMAIL_CODE})],
     "users.verify": [(OPEN, None)],
     "users.confirm": [(OPEN, None)],
     "users.find": [(ADMINS, None)],
@@ -422,7 +428,7 @@ def small_world():
     password_hash = hash_password(PASSWORD)
     for name, user_id in PEOPLE.items():
         own = {"service_account": True} if name == "service" else {"password_hash": password_hash}
-        yield User(id=user_id, email=f"{name}@example.com", **own)
+        yield User(id=user_id, email=f"{name}@example.com", email_verified=True, **own)
     yield from (Role(id=4001, name="clerk"), Role(id=4002, name="admin"))
     yield RoleMapping(user_id=CLERK, role_id=4001)
     yield RoleMapping(user_id=ADMIN, role_id=4002)
@@ -432,6 +438,11 @@ def small_world():
     ticket = new_token_values(TICKET, 600, scope=LOGIN_SCOPE, email="owner@example.com")
     yield AccessToken(user_id=OWNER, **ticket)
     yield LoginCode(ticket_digest=ticket["digest"], expires_at=ticket["expires_at"])
+    code = new_token_values(EMAIL_CODE, 600, scope=CODE_SCOPE, email="owner@example.com")
+    yield AccessToken(user_id=OWNER, **code)
+    # Whoever has personal tokens proves a new address.
+    proved = {"scope": PROVED_SCOPE, "email": NEW_EMAIL["newEmail"]}
+    yield AccessToken(user_id=OWNER, **new_token_values("proved", 600, **proved))
     yield from map(token_of, CALLERS[1:])
     end = now() + timedelta(seconds=600)
     uses = {"count": 1, "started": now(), "blocked_until": end, "expires_at": end}

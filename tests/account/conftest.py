@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from flask import Flask
-from sqlalchemy import update
+from sqlalchemy import select
 
 from app.database.session import db
 from app.outbox.delivery import drain
@@ -56,12 +56,11 @@ class Service:
     url: str
     mails: Path
 
-    def user(self, email: str) -> tuple[str, int]:
-        """Store a user with PASSWORD and a confirmed address; return a token and the id."""
-        token = store_login(self.app, email, hash_of_password())
-        with self.app.app_context(), db.engine.begin() as connection:
-            verified = update(User).where(User.email == email).values(email_verified=True)
-            user_id = connection.scalar(verified.returning(User.id))
+    def user(self, email: str, verified: bool = True) -> tuple[str, int]:
+        """Store a user with PASSWORD; return a token and the id."""
+        token = store_login(self.app, email, hash_of_password(), verified)
+        with self.app.app_context():
+            user_id = db.session.scalar(select(User.id).where(User.email == email))
         return token, user_id
 
     def mail_to(self, email: str) -> str:

@@ -16,11 +16,13 @@ from tests.conftest import NEW, PASSWORD
 from tests.support.apps import build
 from tests.support.live import serve_app
 from tests.support.rows import make_old
-from tests.support.second_factors import Device
+from tests.support.second_factors import FACTOR_KEY, Device
 
 from .browser import AccountPage
+from .conftest import Service
 
 CODE = re.compile(r"\b[0-9]{8}\b")
+TYPED_CODE = re.compile(r"\b[a-z2-7]{4}-[a-z2-7]{4}-[a-z2-7]{4}\b")
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 PROFILE, METHODS = "Profile", "Ways to log in"
 # Seconds from a code of an authenticator app to its check.
@@ -256,6 +258,99 @@ def test_who_must_have_a_second_factor_adds_one_at_the_login(service, account):
     account.press("Log in")
 
     account.expect_heading(PROFILE)
+
+
+def confirm_address(service, account, email):
+    """Type the code that is mailed to an address, after a wrong one."""
+    account.expect_heading("Confirm your address")
+    account.press("Mail a code")
+    account.expect_text("A code is on its way.")
+    expect(account.field("Code of the mail")).to_be_focused()
+    account.fill(Code_of_the_mail="abcd-efgh-ijkl")
+    account.press("Confirm")
+    account.expect_text("is wrong, or over")
+    account.press("Mail another code")
+    account.expect_text("Another code is on its way.")
+    account.fill(Code_of_the_mail=TYPED_CODE.search(service.mail_to(email))[0].upper())
+    account.press("Confirm")
+
+
+def test_the_first_factor_takes_a_code_that_is_mailed_to_the_address(service, account):
+    account.enter(*service.user("ray@example.com", verified=False), "login-methods")
+    account.press("Add an authenticator app")
+    account.press("Next")
+    account.expect_heading("Confirm your address")
+    account.assert_accessible()
+    account.page.keyboard.press("Escape")
+    account.expect_text("Prove your email address first")
+    account.press("Next")
+    confirm_address(service, account, "ray@example.com")
+    account.expect_text("Scan this with the app")
+    account.page.keyboard.press("Escape")
+    account.follow("Tokens")
+    account.press("Make a token")
+    account.fill(Name="backup")
+    account.page.get_by_label("Read todos").check()
+    account.press("Make the token")
+
+    # Once is enough.
+    account.expect_text("It is shown this once")
+
+
+def test_a_login_long_ago_and_an_address_that_is_not_proved_are_asked_for_one_after_the_other(
+    service, account
+):
+    token, user_id = service.user("sam@example.com", verified=False)
+    account.enter(token, user_id, "login-methods")
+    account.expect_heading("Passkeys")
+    make_old(service.app, token)
+    account.press("Add an authenticator app")
+    account.press("Next")
+    account.expect_heading("Confirm that it is you")
+    account.fill(Password=PASSWORD)
+    account.press("Confirm")
+    confirm_address(service, account, "sam@example.com")
+
+    account.expect_text("Scan this with the app")
+
+
+def test_a_new_address_of_a_user_with_a_factor_is_proved_first(service, account):
+    account.enter(*service.user("tom@example.com"), "login-methods")
+    add_app(account)
+    account.follow("Profile")
+    form = account.page.get_by_role("form", name="Email address")
+    form.get_by_label("New email address").fill("thomas@example.com")
+    form.get_by_label("Password").fill(PASSWORD)
+    account.press("Change the address")
+    account.expect_text("First show that thomas@example.com is your address.")
+    confirm_address(service, account, "thomas@example.com")
+
+    account.expect_text("Your email address is changed.")
+    expect(account.page.locator(".who")).to_have_text("thomas@example.com")
+
+
+def test_who_must_have_a_second_factor_proves_the_address_at_the_login(tmp_path, context):
+    settings = {"SECOND_FACTOR": "required", "FACTOR_KEYS": [FACTOR_KEY], "ACCOUNT_PAGE": True}
+    url, mails = f"sqlite:///{tmp_path}/ostiary.sqlite", tmp_path / "mail"
+    make_tables(url, mails, settings)
+    app = build(url, mails, **settings, OUTBOX_IN_PROCESS=False)
+    with serve_app(app) as address:
+        account, service = AccountPage(context.new_page(), address), Service(app, address, mails)
+        account.open("register")
+        account.fill(Email="uma@example.com", Password=PASSWORD)
+        account.press("Register")
+        account.expect_heading("Confirm your address")
+        account.assert_accessible()
+        confirm_address(service, account, "uma@example.com")
+        account.expect_heading("Add a second factor")
+        secret = account.page.locator(".secret code").inner_text().replace(" ", "")
+        account.fill(Code_that_the_app_shows=Device(secret, PATIENCE).code())
+        account.press("Log in")
+        account.expect_heading(PROFILE)
+        account.page.close()
+    close(app)
+
+    assert (account.errors, account.foreign) == ([], [])
 
 
 def test_sessions_are_listed_and_ended(service, account):

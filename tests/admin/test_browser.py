@@ -83,6 +83,7 @@ def test_an_admin_disables_a_user_whose_sessions_end_and_reads_who_did_it(admin,
     admin.expect_told("Enabled.")
     admin.section("Audit log")
 
+    expect(admin.row("login").first).to_contain_text("methods pwd")
     assert _status(service, token) == 401
     for action in ("user-enabled", "role-granted", "user-disabled"):
         row = admin.row(action).first

@@ -103,7 +103,8 @@ def test_an_admin_disables_a_user_whose_sessions_end_and_enables_it(app, admin, 
     assert actions(app) == [("user-disabled", 1, 2), ("user-enabled", 1, 2)]
 
 
-def test_an_admin_marks_an_email_as_verified(app, admin, user):
+def test_an_admin_marks_an_email_as_verified(app, api, admin):
+    api.logged_in("bob@example.com", verified=False)
     assert admin("POST", "/users/2/markVerified").status_code == 204
     assert admin("POST", "/users/2/markVerified").status_code == 204
 

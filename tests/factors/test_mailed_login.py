@@ -4,14 +4,14 @@ import re
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from app.audit.entries import AuditRecord
 from app.config import ConfigurationError
 from app.database.session import db
 from app.factors.mailed_login.models import LoginCode
 from app.signals import account_claimed, login_code_request
-from app.users.models import AccessToken, User
+from app.users.models import AccessToken
 from app.users.service import delete_user, disable_user, enable_user
 from tests.conftest import NEW, PASSWORD, Api, login_status
 from tests.mail.resets import parse, written
@@ -44,17 +44,9 @@ def mailed(app):
 
 
 @pytest.fixture
-def ada(app, api):
+def ada(api):
     """A user with a verified address and the id 1; their token."""
-    token = api.logged_in()
-    verify(app)
-    return token
-
-
-def verify(app):
-    with app.app_context():
-        db.session.execute(update(User).values(email_verified=True))
-        db.session.commit()
+    return api.logged_in()
 
 
 def request(api, **body):
@@ -110,7 +102,7 @@ def test_a_code_may_be_typed_with_spaces(api, ada, mailed):
 
 
 def test_the_answer_is_the_same_for_unknown_disabled_and_unverified_addresses(app, api, mailed):
-    api.logged_in()
+    api.logged_in(verified=False)
     api.logged_in("off@example.com")
     with app.app_context():
         disable_user(2)
@@ -280,7 +272,7 @@ def test_a_ticket_opens_nothing(api, ada):
 
 
 def test_an_account_that_was_never_verified_is_given_to_the_owner_of_the_address(app, api, mailed):
-    squatter = api.logged_in()
+    squatter = api.logged_in(verified=False)
     claimed = []
     with account_claimed.connected_to(lambda sender, info: claimed.append(info), sender=app):
         token = confirm(api, request(api), mailed[0]["code"]).json["id"]
@@ -295,7 +287,7 @@ def test_an_account_that_was_never_verified_is_given_to_the_owner_of_the_address
 def test_a_login_by_mail_needs_no_verification_before(shared_app, secrets):
     app = shared_app(**SETTINGS, EMAIL_VERIFICATION="required")
     api, found = Api(app.test_client(), secrets), []
-    api.logged_in()
+    api.logged_in(verified=False)
 
     with login_code_request.connected_to(lambda sender, info: found.append(info), sender=app):
         assert confirm(api, request(api), found[0]["code"]).status_code == 200
@@ -324,6 +316,24 @@ def test_requests_are_counted_by_client_email_and_mailbox(make_app, secrets):
         pass_time(app, 901)
         assert ask("ada@example.com", "192.0.2.1") == 200
         assert len(found) == 11
+
+
+def test_strangers_use_up_no_budget_of_a_verified_address(make_app, secrets):
+    app = make_app(**SETTINGS, THROTTLE_ENABLED=True)
+    api, found = Api(app.test_client(), secrets), []
+    api.logged_in()
+    emails = [f"ada+{number}@example.com" for number in range(12)]
+    for email in emails[:6]:
+        api.logged_in(email, verified=False)
+    with login_code_request.connected_to(lambda sender, info: found.append(info), sender=app):
+        for number, email in enumerate([*emails * 2, "ada@example.com"]):
+            environ = {"REMOTE_ADDR": f"198.51.100.{number}"}
+            body = {"email": email}
+            asked = api("POST", "/users/login/mail", body, environ_overrides=environ)
+            secrets.append(asked.json["ticket"])
+
+    assert len(found) == 11
+    assert found[-1]["email"] == "ada@example.com"
 
 
 def test_wrong_codes_are_counted_by_client(make_app, secrets):

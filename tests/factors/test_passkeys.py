@@ -18,7 +18,7 @@ from app.signals import credential_changed
 from app.times import now
 from app.users.models import AccessToken, User, token_digest
 from app.users.service import delete_user, disable_user
-from tests.conftest import NEW, PASSWORD, Api
+from tests.conftest import PASSWORD, Api
 from tests.support.passkeys import (
     BACKED_UP,
     ELIGIBLE,
@@ -434,21 +434,6 @@ def test_a_user_has_a_bounded_number(app, api, token):
     assert code_of(api("POST", "/users/1/passkeys", body, token=token)) == INVALID
     assert code_of(api("POST", "/users/1/passkeys/options", token=token)) == INVALID
     assert count(app, Passkey) == MAX_PASSKEYS
-
-
-def test_passkeys_of_somebody_before_the_owner_are_removed(app, api, reset_events):
-    # Registered in advance with the address of somebody else.
-    squatter = api.logged_in()
-    device = add_passkey(api, squatter, ORIGIN)
-    api.secrets.append(NEW)
-    api("POST", "/users/reset", {"email": EMAIL})
-    reset = reset_events[-1]["accessToken"].id
-    api.secrets.append(reset)
-    done = api("POST", "/users/reset-password", {"newPassword": NEW}, token=reset)
-
-    assert done.status_code == 204
-    assert code_of(log_in(api, device.sign(options(api)))) == FAILED
-    assert count(app, Passkey) == 0
 
 
 def test_unknown_passkeys_are_404(api, token, device):

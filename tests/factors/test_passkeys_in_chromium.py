@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.conftest import PASSWORD
+from tests.conftest import PASSWORD, hash_of_password
 from tests.support.live import serve_app
 from tests.support.ports import free_port
+from tests.support.rows import store_login
 from tests.support.second_factors import OPTIONAL
 from tests.support.virtual_authenticator import add_authenticator
 
@@ -25,12 +26,14 @@ CREDENTIALS = {"email": "ada@example.com", "password": PASSWORD}
 
 
 @pytest.fixture
-def service(make_app):
-    """The addresses of two instances on one database; browsers know the first."""
+def service(make_app, secrets):
+    """The addresses of two instances on one database, with a user; browsers know the first."""
     port = free_port()
     url = f"http://localhost:{port}"
     settings = {"PASSKEYS": {}, "PUBLIC_URL": url, **OPTIONAL}
-    with serve_app(make_app(**settings), port), serve_app(make_app(**settings)) as second:
+    app = make_app(**settings)
+    secrets.append(store_login(app, CREDENTIALS["email"], hash_of_password()))
+    with serve_app(app, port), serve_app(make_app(**settings)) as second:
         yield f"{url}/api", f"{second}/api"
 
 
@@ -51,7 +54,6 @@ def test_a_browser_registers_and_logs_in(service, page, secrets):
         headers = {"Authorization": token} if token else {}
         return requests.post(f"{instance}{path}", json=json or {}, headers=headers, timeout=30)
 
-    post(here, "/users", CREDENTIALS)
     token = post(there, "/users/login", CREDENTIALS).json()["id"]
     made = page.evaluate(MAKE, post(here, "/users/1/passkeys/options", token=token).json())
     added = post(there, "/users/1/passkeys", {"name": "laptop", "credential": made}, token)
@@ -73,7 +75,6 @@ def test_a_browser_registers_and_logs_in(service, page, secrets):
 
 def test_the_code_of_the_documentation_registers_and_logs_in(service, page, secrets):
     here, _ = service
-    requests.post(f"{here}/users", json=CREDENTIALS, timeout=30)
     token = requests.post(f"{here}/users/login", json=CREDENTIALS, timeout=30).json()["id"]
     page_text = (Path(__file__).parents[2] / "docs" / "identity.md").read_text()
     code = DOCUMENTED.search(page_text)[1]

@@ -2,7 +2,6 @@
 
 import re
 from base64 import b64encode
-from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from zlib import crc32
 
@@ -14,7 +13,6 @@ from app.audit.entries import AuditRecord
 from app.database.session import db
 from app.factors.personal_tokens.service import MAX_TOKENS
 from app.factors.personal_tokens.values import new_value
-from app.signals import verification_request
 from app.times import now
 from app.users.models import AccessToken, User, token_digest
 from app.users.service import (
@@ -352,43 +350,6 @@ def test_one_of_a_user_who_is_disabled_past_the_service_is_refused(app, api, per
         db.session.commit()
 
     assert api("GET", "/todos", token=personal).status_code == 401
-
-
-def test_what_was_made_before_the_address_was_proved_is_shown_to_its_owner(
-    shared_app, secrets, events_of
-):
-    app = shared_app(PERSONAL_TOKENS={}, EMAIL_VERIFICATION="optional")
-    api, tokens = events_of(app)
-    token = api.newcomer()
-    made = [
-        api("POST", "/users/1/personalTokens", {"name": name, "scopes": READING}, token=token).json
-        for name in ("hers", "somebody's")
-    ]
-    secrets.extend(each["token"] for each in made)
-    page = api.client.get(f"/confirm-email?token={tokens[0]}").text
-    key = f"personal-{made[0]['handle']}"
-    api.client.post("/confirm-email", data={"token": tokens[0], key: "keep"})
-
-    assert "personal token: hers" in page
-    assert [api("GET", "/todos", token=each["token"]).status_code for each in made] == [200, 401]
-
-
-@pytest.fixture
-def events_of(secrets):
-    """Call an app, and note the tokens of its verification requests."""
-    with ExitStack() as stack:
-
-        def open_app(app):
-            tokens = []
-
-            def record(sender, info):
-                tokens.append(info["accessToken"].id)
-                secrets.append(tokens[-1])
-
-            stack.enter_context(verification_request.connected_to(record, sender=app))
-            return Api(app.test_client(), secrets), tokens
-
-        yield open_app
 
 
 def test_what_is_done_is_in_the_audit_log(app, api, token, make):

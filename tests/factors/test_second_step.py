@@ -1,7 +1,9 @@
 """Logins in two steps: a password, and a code of an authenticator app or a recovery code."""
 
 import re
+from datetime import UTC, datetime
 
+import pyotp
 import pytest
 from sqlalchemy import select, update
 from werkzeug.security import generate_password_hash
@@ -10,10 +12,11 @@ from app.access.roles import grant
 from app.audit.entries import AuditRecord
 from app.database.session import db
 from app.factors.models import Factor, RecoveryCode
+from app.factors.totp import service as totp
 from app.times import now
 from app.users.models import AccessToken, User, token_digest
 from app.users.service import delete_user, disable_user, set_password
-from tests.conftest import NEW, PASSWORD, Api
+from tests.conftest import PASSWORD, Api
 from tests.support.races import at_once
 from tests.support.rows import count, expire, make_old, statements, store_hash
 from tests.support.second_factors import FACTOR_KEY, OPTIONAL, Device, enrol
@@ -110,6 +113,27 @@ def test_a_code_counts_once(api, token, device):
     code = device.code()
     assert finish(api, first_step(api), code).status_code == 200
     assert code_of(finish(api, first_step(api), code)) == WRONG
+
+
+# Its codes of these two periods are the same.
+SECRET, SHARED = "BYDPSOQ5UNOP7SCPJ7GQIHADPDBLIDJG", (59000000, 59000001)
+
+
+@pytest.mark.parametrize("period", [SHARED[0] - 1, *SHARED, SHARED[1] + 1])
+def test_a_code_that_two_periods_share_counts_once(app, api, token, device, monkeypatch, period):
+    with app.app_context():
+        stored = totp.codes.current.encrypt(SECRET)
+        db.session.execute(update(Factor).values(secret=stored, last_step=None))
+        db.session.commit()
+
+    def log_in(at):
+        moment = datetime.fromtimestamp(at * 30, UTC)
+        monkeypatch.setattr("app.factors.totp.codes.now", lambda: moment)
+        return finish(api, first_step(api), pyotp.TOTP(SECRET).generate_otp(SHARED[0]))
+
+    assert log_in(period).status_code == 200
+    for later in (period, *SHARED, SHARED[1] + 1):
+        assert code_of(log_in(later)) == WRONG
 
 
 def test_clocks_may_differ_by_one_period(api, token):
@@ -303,25 +327,6 @@ def test_recovery_codes_take_a_factor_and_go_with_it(app, api, token):
     assert code_of(refused) == (422, "VALIDATION_ERROR")
     assert removed.status_code == 204
     assert count(app, RecoveryCode) == 0
-
-
-def test_factors_of_somebody_before_the_owner_go_with_their_codes(app, api, reset_events):
-    # Registered in advance with the address of somebody else.
-    squatter = api.logged_in()
-    enrol(api, squatter)
-    made = api("POST", "/users/1/recoveryCodes", {}, token=squatter)
-    api.secrets.extend([*made.json["codes"], NEW])
-    api("POST", "/users/reset", {"email": EMAIL})
-    reset = reset_events[-1]["accessToken"].id
-    api.secrets.append(reset)
-
-    done = api("POST", "/users/reset-password", {"newPassword": NEW}, token=reset)
-    login = api("POST", "/users/login", {"email": EMAIL, "password": NEW})
-    api.secrets.append(login.json["id"])
-
-    assert done.status_code == 204
-    assert login.status_code == 200
-    assert (count(app, Factor), count(app, RecoveryCode)) == (0, 0)
 
 
 def test_an_outdated_hash_is_renewed_at_the_first_step(app, api, token, device):

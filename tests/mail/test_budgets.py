@@ -1,11 +1,17 @@
 """Limits on the mails that clients, one or many, cause for one mailbox."""
 
-import pytest
-from sqlalchemy import func, select
+from datetime import timedelta
 
+import pytest
+from sqlalchemy import func, select, update
+
+from app.audit.entries import AuditRecord
 from app.database.session import db
 from app.mail import send
-from app.outbox.models import OBSOLETE, Delivery
+from app.outbox.models import DELIVERED, OBSOLETE, PENDING, Delivery, OutboxEvent
+from app.times import now
+from app.users.models import User
+from app.users.service import set_password
 from tests.conftest import PASSWORD, Api
 from tests.support.ports import free_port
 from tests.support.smtp import Postbox, eventually, smtp_server
@@ -177,3 +183,131 @@ def test_mails_of_the_application_are_not_counted(mailing):
 
 def test_ten_mails_of_a_kind_are_sent_to_a_mailbox_in_an_hour(make_app):
     assert make_app().config["THROTTLES"]["mail_recipient"] == {"limit": 10, "seconds": 3600}
+
+
+CHANGED = "The email address of your account was changed"
+LOGINS = "The ways to log in to your account were changed"
+
+
+@pytest.fixture
+def owner(mailing):
+    """The API of a service with a user, the one with id 1, whose address is verified."""
+    api = mailing(THROTTLES={**FEW, "notice_user": {"limit": LIMIT}})
+    register(api, STRANGER, 1)
+    verify(api, 1)
+    return api
+
+
+def verify(api, user_id):
+    with api.client.application.app_context():
+        db.session.execute(update(User).where(User.id == user_id).values(email_verified=True))
+        db.session.commit()
+
+
+def change_password(api, times=1, user_id=1):
+    """Set the password of a user, and deliver what is due."""
+    for _ in range(times):
+        with api.client.application.app_context():
+            set_password(user_id, PASSWORD)
+    return subjects(api, {STRANGER})
+
+
+def make_due(api, seconds_left=None):
+    """Make what waits due, and let its event have so many seconds left."""
+    with api.client.application.app_context():
+        db.session.execute(update(Delivery).values(next_attempt=now()))
+        if seconds_left is not None:
+            deadline = now() + timedelta(seconds=seconds_left)
+            db.session.execute(update(OutboxEvent).values(deadline=deadline))
+        db.session.commit()
+
+
+def test_strangers_use_up_nothing_of_what_a_verified_address_is_told(owner):
+    owner.register("stranger+0@example.com")
+    token = owner.login("stranger+0@example.com")["id"]
+    for number in range(1, 2 * LIMIT + 1):
+        changed = {"email": f"stranger+{number}@example.com"}
+        assert owner("PATCH", "/users/2", changed, token=token).status_code == 200
+        written(owner)
+    for _ in range(2 * LIMIT):
+        change_password(owner, user_id=2)
+    token = owner.login(STRANGER)["id"]
+    owner("PATCH", "/users/1", {"email": "stranger.one@example.com"}, token=token)
+
+    assert subjects(owner, {STRANGER}) == [CHANGED]
+    # An address that is not verified is told up to the limit of its mailbox.
+    aliases = {f"stranger+{number}@example.com" for number in range(2 * LIMIT + 1)}
+    assert sorted(subjects(owner, aliases)) == [CHANGED] * LIMIT + [LOGINS] * LIMIT
+
+
+def test_a_verified_address_is_told_of_a_new_password_after_others_of_the_mailbox(owner):
+    for number in range(2):
+        register(owner, f"stranger+{number}@example.com", number)
+        change_password(owner, LIMIT, user_id=2 + number)
+
+    assert change_password(owner) == [LOGINS]
+
+
+def test_a_verified_address_is_told_that_another_one_was_asked_for(mailing):
+    api = mailing(EMAIL_CHANGE="confirmed")
+    told = []
+    for number, email in enumerate([f"stranger+{n}@example.com" for n in range(3)] + [STRANGER]):
+        user_id = register(api, email, number)
+        body = {"newEmail": f"other{number}@example.com", "password": PASSWORD}
+        if email == STRANGER:
+            verify(api, user_id)
+        api("POST", "/users/change-email", body, token=api.login(email)["id"])
+        told.append(len(subjects(api, {email})))
+
+    assert told == [1, 1, 0, 1]
+
+
+def test_what_is_too_much_is_told_later_and_once(owner):
+    assert change_password(owner, LIMIT + 3) == [LOGINS] * LIMIT
+    assert sorted(rows(owner)) == [(DELIVERED, LIMIT), (OBSOLETE, 2), (PENDING, 1)]
+
+    make_due(owner)
+    assert subjects(owner) == [LOGINS] * LIMIT
+    pass_time(owner.client.application, 3600)
+    make_due(owner)
+    assert subjects(owner) == [LOGINS] * (LIMIT + 1)
+    assert sorted(rows(owner)) == [(DELIVERED, LIMIT + 1), (OBSOLETE, 2)]
+
+
+def test_what_waits_does_not_expire(owner):
+    change_password(owner, LIMIT + 1)
+    for _ in range(3):
+        make_due(owner, seconds_left=10)
+        written(owner)
+        with owner.client.application.app_context():
+            deadline = db.session.scalar(select(func.max(OutboxEvent.deadline)))
+        assert deadline > now() + timedelta(seconds=60)
+    pass_time(owner.client.application, 3600)
+    make_due(owner, seconds_left=10)
+
+    assert subjects(owner) == [LOGINS] * (LIMIT + 1)
+
+
+def test_a_notice_that_waits_is_no_request_that_was_refused(owner):
+    change_password(owner, LIMIT + 1)
+
+    with owner.client.application.app_context():
+        refused = select(AuditRecord).where(AuditRecord.action == "throttled")
+        assert db.session.scalars(refused).all() == []
+
+
+def test_one_change_does_not_delay_that_another_is_told(owner):
+    change_password(owner, LIMIT + 1)
+    token = owner.login(STRANGER)["id"]
+    owner("PATCH", "/users/1", {"email": "stranger.one@example.com"}, token=token)
+
+    assert subjects(owner) == [LOGINS] * LIMIT + [CHANGED]
+
+
+def test_a_notice_waits_for_a_user_who_was_deleted_too(owner):
+    change_password(owner, LIMIT + 1)
+    assert owner("DELETE", "/users/1", token=owner.login(STRANGER)["id"]).status_code == 200
+    pass_time(owner.client.application, 3600)
+    make_due(owner)
+
+    assert subjects(owner) == [LOGINS] * (LIMIT + 1)

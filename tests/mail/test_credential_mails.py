@@ -17,7 +17,7 @@ SUBJECT = "The ways to log in to your account were changed"
 
 def change_all(api):
     """Change each credential of a user once, as the user and then as somebody else."""
-    token = api.newcomer()
+    token = api.logged_in()
     device, key = enrol(api, token), add_passkey(api, token, ORIGIN)
     codes = api("POST", "/users/1/recoveryCodes", {}, token=token).json["codes"]
     proof = {"credential": key.sign(api("POST", "/users/login/passkey/options").json)}

@@ -22,11 +22,13 @@ SETTINGS = {
     "EMAIL_CHANGE": "confirmed",
     "EMAIL_LOGIN": True,
     "LOGIN_CODE_KEYS": ["k" * 32],
+    "PERSONAL_TOKENS": {},
 }
 # The subjects of all mails of a user's life, by the setting of each.
 SUBJECTS = {
     "RESET_MAIL": "Set a new password",
     "VERIFICATION_MAIL": "Confirm your email address",
+    "EMAIL_CODE_MAIL": "Your code to prove your email address",
     "LOGIN_CODE_MAIL": "Your code to log in",
     "EMAIL_CHANGE_MAIL": "Confirm your new email address",
     "EMAIL_CHANGE_NOTICE_MAIL": "A new email address was requested for your account",
@@ -45,6 +47,7 @@ def live(api):
     token = api.login("ada@example.com")["id"]
     request_reset(api)
     api.secrets.append(api("POST", "/users/login/mail", ADA).json["ticket"])
+    api("POST", "/users/email-code", {}, token=token)
     body = {"newEmail": "countess@example.com", "password": PASSWORD}
     api("POST", "/users/change-email", body, token=token)
     with api.client.application.app_context():

@@ -77,6 +77,8 @@ def test_a_provider_that_has_asked_itself_is_believed(make_browser, provider, co
 
     assert response.headers["Location"] == "/welcome"
     assert browser.client.get("/api/users/1").status_code == 200
+    newest = browser.client.get("/api/users/1/audit").json[0]
+    assert (newest["action"], newest["details"]["methods"]) == ("login", ["fed", "mfa"])
 
 
 @pytest.mark.parametrize(

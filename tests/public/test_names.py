@@ -54,7 +54,7 @@ NAMES = {
     ),
     "signals": (
         "account_claimed audited delivery_attempted email_change_request email_changed "
-        "email_verified emit emit_after_commit identity_linked identity_login "
+        "email_code_request email_verified emit emit_after_commit identity_linked identity_login "
         "identity_unlinked login_code_request password_reset "
         "reset_password_request verification_request"
     ),

@@ -60,12 +60,13 @@ def populate(app: Flask, rows: Callable[[], Iterable[Model]]) -> None:
         db.session.commit()
 
 
-def store_login(app: Flask, email: str, password_hash: str) -> str:
+def store_login(app: Flask, email: str, password_hash: str, verified: bool = True) -> str:
     """Store a user and a token of theirs; return the token."""
     value, ttl, created = new_token(), app.config["TOKEN_TTL"], now()
     users, tokens = User.__table__, AccessToken.__table__
     with app.app_context(), db.engine.begin() as connection:
-        user = connection.execute(insert(users).values(email=email, password_hash=password_hash))
+        columns = {"email": email, "password_hash": password_hash, "email_verified": verified}
+        user = connection.execute(insert(users).values(columns))
         row = {"digest": token_digest(value), "ttl": ttl, "created": created}
         row |= {"user_id": user.inserted_primary_key[0], "address": "127.0.0.1"}
         row |= {"expires_at": created + timedelta(seconds=ttl), "user_agent": "Werkzeug/tests"}

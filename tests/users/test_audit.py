@@ -18,6 +18,7 @@ from app.database.session import db
 from app.times import now
 from app.users.models import AccessToken, User
 from app.users.passwords.stored_hashes import cached_schemes
+from app.users.service import issue_token
 from tests.conftest import NEW, PASSWORD, Api
 from tests.support.answers import refusal
 from tests.support.rows import count, make_old, statements
@@ -110,7 +111,7 @@ def register(world):
 # For each action: a call that does it, and the record that it leaves, as (actor, user, details).
 CASES = {
     Action.REGISTERED: (register, (2, "newest", {})),
-    Action.LOGIN: (lambda world: world.log_in(), (1, 1, {"session"})),
+    Action.LOGIN: (lambda world: world.log_in(), (1, 1, {"session", "methods"})),
     Action.LOGIN_FAILED: (lambda world: world.log_in(password=NEW), (None, 1, {"identity"})),
     Action.LOGOUT: (
         lambda world: world.api("POST", "/users/logout", token=world.token),
@@ -606,6 +607,15 @@ def test_the_command_prints_a_table(app, world):
         *("id", "time", "action", "actorId", "userId", "address", "requestId", "details")
     ]
     assert line.split()[2:] == ["role-revoked", "-", "1", "-", "-", "role=clerk"]
+
+
+def test_a_list_in_the_details_is_printed_with_commas(app, world):
+    with app.app_context():
+        token = issue_token(1, methods=["face", "pin", "mfa"])
+    world.api.secrets.append(token.id)
+    [line] = world.run("audit", "list", "--action", "login").output.splitlines()[1:]
+
+    assert line.endswith(f"session={handle_of(app, token.id)}, methods=face,pin,mfa")
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_put_needs_the_required_fields(api, token):
     ("fields", "codes"),
     [
         ({"id": 2}, {"id": ["absence"]}),
-        ({"emailVerified": True}, {"emailVerified": ["absence"]}),
+        ({"emailVerified": False}, {"emailVerified": ["absence"]}),
         ({"realm": "acme"}, {"realm": ["absence"]}),
         ({"created": "2026-01-01"}, {"created": ["absence"]}),
         ({"password": "another long one"}, {"password": ["invalid"]}),

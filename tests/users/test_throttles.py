@@ -256,6 +256,29 @@ def test_ten_resets_in_a_quarter_of_an_hour_are_mailed_to_one_mailbox(app, api, 
     assert len(reset_events) == 11
 
 
+def test_requests_for_addresses_that_nobody_has_use_up_no_budget(app, api, reset_events):
+    api.register()
+    for number, client in enumerate(clients(12)):
+        reset(api, f"ada+{number}@example.com", client)
+    reset(api, "ada@example.com", "203.0.113.1")
+
+    assert [info["email"] for info in reset_events] == ["ada@example.com"]
+
+
+def test_accounts_of_strangers_use_up_no_budget_of_a_verified_address(app, api, reset_events):
+    api.register()
+    reset(api, "ada@example.com")
+    complete(api, reset_events[0]["accessToken"].id)
+    for number, client in enumerate(clients(12)):
+        api.register(f"ada+{number}@example.com")
+        reset(api, f"ada+{number}@example.com", client)
+    # Those of a mailbox share its budget, as did ada's until the reset.
+    assert len(reset_events) == 10
+    reset(api, "ada@example.com", "203.0.113.1")
+
+    assert reset_events[-1]["email"] == "ada@example.com"
+
+
 def test_whoever_is_over_the_budget_of_resets_has_a_link_that_works(app, api, reset_events):
     """Its windows end no later than the links that were mailed within them."""
     throttles = app.config["THROTTLES"]

@@ -19,7 +19,7 @@ export function Profile({ path, user, reload }) {
         <dd><${Time} value=${user.created} /></dd>
       </dl>
     <//>
-    <${EmailForm} path=${path} reload=${reload} />
+    <${EmailForm} path=${path} user=${user} reload=${reload} />
     <${PasswordForm} user=${user} />
   `;
 }
@@ -34,19 +34,24 @@ function Verified({ path, isVerified }) {
     : html`<span class="badge bad">not confirmed</span> <${Action} className="link" onClick=${mail}>Mail a link<//>`;
 }
 
-function EmailForm({ path, reload }) {
+function EmailForm({ path, user, reload }) {
   const [asked, setAsked] = useState("");
   const isConfirmed = page.emailChange === "confirmed";
   const change = async ({ email, password }) => {
     if (isConfirmed) {
       const body = { newEmail: email, password };
       await call("POST", `/${page.users}/change-email`, { body }).catch(namedAsHere);
-      setAsked(email);
+      // One that was proved by a code is changed at once.
+      const isChanged = (await call("GET", path)).body.email !== user.email;
+      setAsked(isChanged ? "" : email);
+      if (!isChanged) {
+        return;
+      }
     } else {
       await call("PATCH", path, { body: withoutEmpty({ email, password }) });
-      notify("Your email address is changed.");
-      await reload();
     }
+    notify("Your email address is changed.");
+    await reload();
   };
   return html`<${Card} title="Change the email address">
     ${asked && html`<p class="note" role="status">A link is on its way to ${asked}. Open it to make this your address; you are logged out everywhere then.</p>`}

@@ -59,6 +59,13 @@ const COLUMNS = [
 
 function Details({ details }) {
   return Object.entries(details ?? {}).map(
-    ([name, value]) => html`<span class="detail" key=${name}><span class="muted">${name}</span> ${typeof value === "object" ? JSON.stringify(value) : String(value)}</span> `,
+    ([name, value]) => html`<span class="detail" key=${name}><span class="muted">${name}</span> ${textOf(value)}</span> `,
   );
+}
+
+function textOf(value) {
+  if (Array.isArray(value)) {
+    return value.map(textOf).join(", ");
+  }
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

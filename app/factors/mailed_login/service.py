@@ -15,11 +15,11 @@ from app.observability.origin import current_network
 from app.outbox import Attempt, Payload
 from app.signals import emit, login_code_request
 from app.throttles import throttles
-from app.throttles.mailboxes import mailbox
 from app.times import now
 from app.users.accounts.addresses import announce_verified, claim_account
 from app.users.accounts.lookup import find_enabled_account, read_address
 from app.users.app_model import user_model
+from app.users.mailed.recipients import recipient_key
 from app.users.mailed.tokens import Account
 from app.users.models import AccessToken, User, new_token, token_digest
 from app.users.sessions import login_methods
@@ -47,10 +47,11 @@ def request_code(email: object, realm: object = None) -> str:
     address, within = read_address(email, realm)
     network = current_network()
     throttles.count(throttles.MAIL_LOGIN_ADDRESS, network)
-    if not _is_within_budget(network, within, address):
+    account = find_enabled_account(address, within)
+    if not _is_within_budget(network, within, address, account):
         return new_token()
     try:
-        return _issue_ticket(find_enabled_account(address, within), address)
+        return _issue_ticket(account, address)
     except IntegrityError:
         # The user was deleted meanwhile, or there is none whose decoy it could be.
         return new_token()
@@ -96,10 +97,11 @@ def purge_batch() -> int:
     return delete_batch(select(LoginCode.ticket_digest).where(LoginCode.expires_at <= now()))
 
 
-def _is_within_budget(network: str | None, realm: str, email: str) -> bool:
-    """Count a request for an email: by client, and if that is within its budget for the mailbox."""
+def _is_within_budget(network: str | None, realm: str, email: str, account: Account | None) -> bool:
+    """Count a request for an email: by client, and if that is within its budget by recipient."""
+    key = recipient_key(account, email, realm)
     by_client = throttles.allows(throttles.MAIL_LOGIN_EMAIL, network, realm, email)
-    return by_client and throttles.allows(throttles.MAIL_LOGIN_RECIPIENT, mailbox(email))
+    return by_client and throttles.allows(throttles.MAIL_LOGIN_RECIPIENT, *key)
 
 
 def _issue_ticket(account: Account | None, email: str) -> str:

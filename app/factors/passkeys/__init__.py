@@ -30,5 +30,5 @@ def init_app(app: Flask) -> None:
     made = import_module("app.factors.passkeys.ceremonies").Ceremonies(party)
     service.ceremonies.set(app, made)
     kinds.register(app, kinds.PASSKEY, service)
-    login_methods.register(app, service)
+    login_methods.register_proved(app, service)
     purger.of(app).add(PasskeyChallenge.__tablename__, service.purge_batch)

@@ -36,8 +36,6 @@ class Passkey(Model):
     backed_up: Mapped[bool]
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
     last_used: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    # The verified address of the user when it was added or kept by its owner.
-    proven_email: Mapped[str | None] = mapped_column(String(320))
 
 
 class PasskeyChallenge(Model):

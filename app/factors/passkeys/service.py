@@ -20,13 +20,13 @@ from app.observability.origin import current_network
 from app.state import AppState
 from app.throttles import throttles
 from app.times import now
+from app.users.accounts.address_proofs import admit_credential, require_proved
 from app.users.accounts.credentials import record_credential_change
 from app.users.accounts.lookup import get_user
 from app.users.models import User, token_digest
 from app.users.sessions import login_methods
 from app.users.sessions.assurance import note_authentication
 from app.users.sessions.login import login_identified
-from app.users.sessions.login_methods import LoginMethod
 from app.users.sessions.tokens import IssuedToken, lock
 
 from .models import Passkey, PasskeyChallenge
@@ -46,8 +46,6 @@ CHALLENGE_BYTES = 32
 # What is said of an answer to a challenge that was not given, is over, or was used.
 UNKNOWN_CHALLENGE = {"credential": ["has a challenge that is over: ask for new options"]}
 REGISTERED = {"credential": ["is registered already"]}
-# What the page that confirms an address calls them.
-PROVIDER = "passkey"
 
 suffices = True
 
@@ -60,12 +58,13 @@ def is_had(user_id: Any) -> ColumnElement[bool]:
 def begin(user_id: Id) -> dict[str, Any]:
     """Return the options with which a browser makes a passkey of a user.
 
-    Earlier ones of the user are void. Raises ModelNotFound if the user was deleted, and
-    ValidationError for one with MAX_PASSKEYS.
+    Earlier ones of the user are void. Raises ModelNotFound if the user was deleted,
+    EmailProofRequired, and ValidationError for one with MAX_PASSKEYS.
     """
     with transaction():
         lock(User.id == user_id)
         user, rows = get_user(user_id), list_passkeys(user_id)
+        require_proved(user_id)
         _require_room(rows)
         affected_rows(delete(PasskeyChallenge).where(PasskeyChallenge.user_id == user_id))
         challenge = _new_challenge(user_id)
@@ -76,8 +75,8 @@ def begin(user_id: Id) -> dict[str, Any]:
 def add(session: LiveToken, answer: Mapping[str, Any], name: str | None) -> Passkey:
     """Store the passkey that a browser has made; the session is a strong one from then on.
 
-    Raises TooManyRequests, and ValidationError for an answer that cannot be verified, a passkey
-    that is registered, and a user with MAX_PASSKEYS.
+    Raises TooManyRequests, EmailProofRequired, and ValidationError for an answer that cannot be
+    verified, a passkey that is registered, and a user with MAX_PASSKEYS.
     """
     user_id = session.user_id
     throttles.count(throttles.CREDENTIAL, user_id)
@@ -91,10 +90,9 @@ def add(session: LiveToken, answer: Mapping[str, Any], name: str | None) -> Pass
     try:
         with transaction():
             lock(User.id == user_id)
-            user = get_user(user_id)
+            admit_credential(user_id)
             _require_room(list_passkeys(user_id))
-            verified = user.email if user.email_verified else None
-            row = Passkey(user_id=user_id, name=name, proven_email=verified, **shown._asdict())
+            row = Passkey(user_id=user_id, name=name, **shown._asdict())
             db.session.add(row)
             db.session.flush()
             record_credential_change(Action.PASSKEY_ADDED, user_id, user_id, passkey=row.id)
@@ -177,7 +175,8 @@ def remove(row: Passkey, proof: Mapping[str, object]) -> None:
         lock(User.id == row.user_id)
         if not login_methods.has_other(get_user(row.user_id), _key(row)):
             raise LastCredential()
-        _remove(row)
+        affected_rows(delete(Passkey).where(Passkey.id == row.id))
+        record_credential_change(Action.PASSKEY_REMOVED, row.user_id, passkey=row.id)
         if not kinds.suffice(kinds.look_up(row.user_id)[0]):
             recovery.reset(row.user_id)
 
@@ -190,29 +189,6 @@ def reset(user_id: Id) -> None:
 def logs_in(user_id: Id, without: str) -> bool:
     """Tell whether a user has another passkey than the one with this key."""
     return any(_key(row) != without for row in list_passkeys(user_id))
-
-
-def find_unproven(user: User, email: str) -> list[LoginMethod]:
-    """Return the passkeys that were added before the owner of this address proved it."""
-    return [
-        LoginMethod(_key(row), PROVIDER, row.name, row.created)
-        for row in list_passkeys(user.id)
-        if row.proven_email != email
-    ]
-
-
-def remove_unproven(user: User, email: str, kept: Collection[str]) -> int:
-    """Delete the passkeys that were added before this address was proved, and are not kept.
-
-    The others are those of its owner. Call it in the transaction of the proof; returns how many
-    were deleted.
-    """
-    unproven = [row for row in list_passkeys(user.id) if row.proven_email != email]
-    removed = [row for row in unproven if _key(row) not in kept]
-    for row in removed:
-        _remove(row, user.id)
-    affected_rows(update(Passkey).where(Passkey.user_id == user.id).values(proven_email=email))
-    return len(removed)
 
 
 def purge_batch() -> int:
@@ -286,11 +262,6 @@ def _use(row: Passkey | None, answer: Mapping[str, Any]) -> tuple[str, ...] | No
 def _methods(row: Passkey) -> tuple[str, ...]:
     """Return the methods that a signature shows (RFC 8176): a key, and who it is that has it."""
     return "swk" if row.backup_eligible else "hwk", "user"
-
-
-def _remove(row: Passkey, actor_id: Id | None = None) -> None:
-    affected_rows(delete(Passkey).where(Passkey.id == row.id))
-    record_credential_change(Action.PASSKEY_REMOVED, row.user_id, actor_id, passkey=row.id)
 
 
 def _key(row: Passkey) -> str:

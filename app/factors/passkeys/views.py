@@ -8,7 +8,7 @@ from flask import Response
 from app import errors, ids
 from app.access.rules import EXECUTE, READ, WRITE
 from app.factors.schemas import ProofSchema
-from app.factors.views import THROTTLED, own_session
+from app.factors.views import NOT_PROVED, THROTTLED, own_session
 from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.models import User
@@ -73,11 +73,14 @@ def log_in(body: Body) -> Response:
     EXECUTE,
     "POST /<id>/passkeys/options",
     answer=CreationOptionsSchema,
-    errors=(NOT_RECENT, TOO_MANY_PASSKEYS),
+    errors=(NOT_RECENT, NOT_PROVED, TOO_MANY_PASSKEYS),
     is_served=_is_served,
 )
 def options(user: User) -> dict[str, Any]:
-    """Return the options with which a browser makes a passkey, after a recent login."""
+    """Return the options with which a browser makes a passkey, after a recent login.
+
+    The address of the account must be proved.
+    """
     require_recent(own_session(user))
     return service.begin(user.id)
 
@@ -88,7 +91,7 @@ def options(user: User) -> dict[str, Any]:
     "POST /<id>/passkeys",
     body=NewPasskeySchema,
     answer=PasskeySchema,
-    errors=(NOT_RECENT, UNKNOWN_CHALLENGE, THROTTLED),
+    errors=(NOT_RECENT, NOT_PROVED, UNKNOWN_CHALLENGE, THROTTLED),
     is_served=_is_served,
 )
 def add(user: User, body: Body) -> Passkey:

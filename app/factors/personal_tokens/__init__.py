@@ -14,4 +14,4 @@ def init_app(app: Flask) -> None:
     """Accept personal tokens, if the settings say so."""
     if app.config["PERSONAL_TOKENS"]:
         identify_personal.set(app, lookup.identify)
-        login_methods.register(app, service)
+        login_methods.register_proved(app, service)

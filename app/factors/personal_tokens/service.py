@@ -3,9 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 from flask import current_app
-from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy import ColumnElement, delete, exists, func, select
 
 from app.access.identity import LiveToken
 from app.access.scopes import write_scopes
@@ -15,16 +16,14 @@ from app.errors import InvalidToken, ModelNotFound, ValidationError
 from app.ids import Id
 from app.throttles.throttles import CREDENTIAL, count
 from app.times import now
+from app.users.accounts.address_proofs import admit_credential
 from app.users.models import PERSONAL_SCOPE, AccessToken, User, new_handle, token_digest
-from app.users.sessions.login_methods import LoginMethod
 from app.users.sessions.tokens import lock
 
 from .values import new_value
 
 #: Personal tokens of a user.
 MAX_TOKENS = 50
-# What the page that confirms an address calls them.
-PROVIDER = "personal token"
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,11 @@ class NewPersonalToken:
     expires_at: datetime
     last_used: None = None
     address: None = None
+
+
+def is_had(user_id: Any) -> ColumnElement[bool]:
+    """Return the condition that a user has a token."""
+    return exists().where(*_live_of(user_id))
 
 
 def end_of_life(ttl: float | None = None, expires_at: datetime | None = None) -> datetime:
@@ -69,7 +73,8 @@ def create_token(
     """Create a personal token of a user; `session` is that of the caller.
 
     Raises TooManyRequests, InvalidToken if the session has ended meanwhile, ModelNotFound if the
-    user was disabled or deleted, and ValidationError for a user with MAX_TOKENS.
+    user was disabled or deleted, ValidationError for a user with MAX_TOKENS, and
+    EmailProofRequired.
     """
     count(CREDENTIAL, user.id)
     new = NewPersonalToken(new_value(), new_handle(), name, write_scopes(scopes), now(), expires_at)
@@ -83,13 +88,13 @@ def create_token(
         created=new.created,
         expires_at=expires_at,
         ttl=(expires_at - new.created).total_seconds(),
-        # The address whose owner has made it, if that is known.
-        email=user.email if user.email_verified else None,
     )
     with transaction():
         # Who disables the user, or ends the session, either does so before or deletes the token.
         lock(User.id == user.id)
         _check(user.id, session)
+        if not user.service_account:
+            admit_credential(user.id)
         db.session.add(row)
         db.session.flush()
         record(Action.TOKEN_CREATED, user.id, token=new.handle, name=name)
@@ -127,28 +132,6 @@ def logs_in(_user_id: Id, _without: str) -> bool:
     return False
 
 
-def find_unproven(user: User, email: str) -> list[LoginMethod]:
-    """Return the tokens that were made before the owner of this address proved it."""
-    return [
-        LoginMethod(_key(row), PROVIDER, row.name, row.created)
-        for row in list_tokens(user.id)
-        if row.email != email
-    ]
-
-
-def remove_unproven(user: User, email: str, kept: Collection[str]) -> int:
-    """Delete the tokens that were made before this address was proved, and are not kept.
-
-    The others are those of its owner. Call it in the transaction of the proof; returns how many
-    were deleted.
-    """
-    removed = [row for row in list_tokens(user.id) if row.email != email and _key(row) not in kept]
-    for row in removed:
-        revoke_token(user.id, row.handle)
-    affected_rows(update(AccessToken).where(*_live_of(user.id)).values(email=email))
-    return len(removed)
-
-
 def _check(user_id: Id, session: LiveToken) -> None:
     """Raise an error unless the session is open, and the user may have one token more."""
     is_open = AccessToken.digest == session.digest, AccessToken.is_live()
@@ -162,9 +145,5 @@ def _check(user_id: Id, session: LiveToken) -> None:
         raise ValidationError({"name": [f"is one too many: a user has at most {MAX_TOKENS}"]})
 
 
-def _live_of(user_id: Id) -> tuple[ColumnElement[bool], ...]:
+def _live_of(user_id: Any) -> tuple[ColumnElement[bool], ...]:
     return AccessToken.user_id == user_id, AccessToken.is_live(PERSONAL_SCOPE)
-
-
-def _key(row: AccessToken) -> str:
-    return f"personal-{row.handle}"

@@ -31,11 +31,14 @@ def _is_served(settings: Settings) -> bool:
     "POST /<id>/personalTokens",
     body=NewPersonalTokenSchema,
     answer=NewPersonalTokenSchema,
-    errors=(NOT_RECENT, BAD_SCOPES, errors.TooManyRequests(60)),
+    errors=(NOT_RECENT, errors.EmailProofRequired(), BAD_SCOPES, errors.TooManyRequests(60)),
     is_served=_is_served,
 )
 def create(user: User, body: Body) -> service.NewPersonalToken:
-    """Create a personal token, after a recent login; its value is in this response alone."""
+    """Create a personal token, after a recent login; its value is in this response alone.
+
+    The address of the account must be proved, but for a service account.
+    """
     session, account = current_identity().require_session(), lookup.get_user(user.id)
     # The rules let no other than admins come here with the id of somebody else.
     if account.id != session.user_id and not account.service_account:

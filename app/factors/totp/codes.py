@@ -57,7 +57,7 @@ class Codes:
             raise ValueError("no key of FACTOR_KEYS fits") from None
 
     def matching_step(self, stored: str, code: str, after: int | None) -> int | None:
-        """Return the number of the period that a code is of; None if it is of none near now.
+        """Return the number of the latest period that a code is of; None if it is of none near now.
 
         `after` is the period of the last code: one of it or before does not match.
         """
@@ -68,8 +68,14 @@ class Codes:
             return None
         present = int(now().timestamp()) // PERIOD
         steps = range(present - DRIFT, present + DRIFT + 1)
-        matching = [step for step in steps if hmac.compare_digest(totp.generate_otp(step), code)]
-        return next((step for step in matching if after is None or step > after), None)
+        matching = [step for step in steps if _is_of(totp, code, step)]
+        latest = max(matching, default=None)
+        if latest is None or (after is not None and latest <= after):
+            return None
+        # Neighbours may share a code, which must not pass for the next one either.
+        while _is_of(totp, code, latest + 1):
+            latest += 1
+        return latest
 
     def address(self, secret: str, account: str) -> str:
         """Return the `otpauth:` address of a secret, which authenticator apps read."""
@@ -83,3 +89,8 @@ class Codes:
             written, kind="svg", xmldecl=False, scale=4, dark="#000", light="#fff"
         )
         return written.getvalue().decode()
+
+
+def _is_of(totp: pyotp.TOTP, code: str, step: int) -> bool:
+    """Return True if a code is that of the period with this number."""
+    return hmac.compare_digest(totp.generate_otp(step), code)

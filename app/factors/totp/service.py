@@ -1,7 +1,7 @@
 """The service for authenticator apps: enrol, confirm, verify and remove them."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -11,15 +11,14 @@ from sqlalchemy import ColumnElement, delete, exists, or_, select, update
 from app.audit.entries import Action
 from app.database.session import affected_rows, db, transaction
 from app.errors import ModelNotFound, ValidationError
-from app.factors import recovery
 from app.factors.models import Factor
 from app.ids import Id
 from app.state import AppState
 from app.times import now
+from app.users.accounts.address_proofs import admit_credential, require_proved
 from app.users.accounts.credentials import record_credential_change
 from app.users.accounts.lookup import get_user
 from app.users.models import User
-from app.users.sessions.login_methods import LoginMethod
 from app.users.sessions.tokens import lock
 
 if TYPE_CHECKING:
@@ -38,8 +37,6 @@ CODE = re.compile(r"[0-9]{6}", re.ASCII)
 MAX_CODE = 16
 # The methods of a login that a code ends (RFC 8176).
 METHODS = ("otp",)
-# What the page that confirms an address calls them.
-PROVIDER = "authenticator app"
 
 suffices = True
 
@@ -64,12 +61,14 @@ def is_had(user_id: Any) -> ColumnElement[bool]:
 def begin(user_id: Id, name: str | None = None) -> NewFactor:
     """Make a factor, which is to be confirmed; another one that was not is deleted.
 
-    Raises ModelNotFound if the user was deleted, and ValidationError for one with MAX_FACTORS.
+    Raises ModelNotFound if the user was deleted, EmailProofRequired, and ValidationError for one
+    with MAX_FACTORS.
     """
     secret = codes.current.new_secret()
     with transaction():
         lock(User.id == user_id)
         user = get_user(user_id)
+        require_proved(user_id)
         affected_rows(
             delete(Factor).where(Factor.user_id == user_id, Factor.confirmed_at.is_(None))
         )
@@ -85,12 +84,13 @@ def begin(user_id: Id, name: str | None = None) -> NewFactor:
 def confirm(user_id: Id, proof: Mapping[str, object]) -> tuple[str, ...] | None:
     """Confirm the factor that was made last; return the methods, None for a wrong code.
 
-    Call it in a transaction.
+    Call it in a transaction. Raises EmailProofRequired.
     """
+    lock(User.id == user_id)
+    admit_credential(user_id)
     begun = now() - timedelta(seconds=ENROLMENT_LIFETIME)
     is_new = Factor.confirmed_at.is_(None), Factor.created > begun
-    verified = db.session.scalar(select(User.email).where(User.id == user_id, User.email_verified))
-    confirmed = _use(user_id, proof, *is_new, confirmed_at=now(), proven_email=verified)
+    confirmed = _use(user_id, proof, *is_new, confirmed_at=now())
     if confirmed is None:
         return None
     record_credential_change(Action.FACTOR_ADDED, user_id, user_id, factor=confirmed, kind="totp")
@@ -120,11 +120,10 @@ def find_factor(user_id: Id, factor_id: Id | None, named: object) -> Factor:
     return row
 
 
-def remove(row: Factor, actor_id: Id | None = None) -> None:
+def remove(row: Factor) -> None:
     """Delete a factor. Call it in a transaction."""
     affected_rows(delete(Factor).where(Factor.id == row.id))
-    details = {"factor": row.id, "kind": "totp"}
-    record_credential_change(Action.FACTOR_REMOVED, row.user_id, actor_id, **details)
+    record_credential_change(Action.FACTOR_REMOVED, row.user_id, factor=row.id, kind="totp")
 
 
 def rotate_keys() -> int:
@@ -146,32 +145,6 @@ def rotate_keys() -> int:
 def logs_in(_user_id: Id, _without: str) -> bool:
     """Tell that an authenticator app alone logs nobody in."""
     return False
-
-
-def find_unproven(user: User, email: str) -> list[LoginMethod]:
-    """Return the factors that were added before the owner of this address proved it."""
-    return [
-        LoginMethod(_key(row), PROVIDER, row.name, row.created)
-        for row in list_factors(user.id)
-        if row.proven_email != email
-    ]
-
-
-def remove_unproven(user: User, email: str, kept: Collection[str]) -> int:
-    """Delete the factors that were added before this address was proved, and are not kept.
-
-    The others are those of its owner. Call it in the transaction of the proof; returns how many
-    were deleted.
-    """
-    unproven = [row for row in list_factors(user.id) if row.proven_email != email]
-    removed = [row for row in unproven if _key(row) not in kept]
-    for row in removed:
-        remove(row, user.id)
-    if unproven:
-        # Whoever added them may have made the codes, too.
-        recovery.reset(user.id)
-    affected_rows(update(Factor).where(Factor.user_id == user.id).values(proven_email=email))
-    return len(removed)
 
 
 def _use(
@@ -203,7 +176,3 @@ def reset(user_id: Id) -> None:
 
 def _confirmed(user_id: Any) -> tuple[ColumnElement[bool], ...]:
     return Factor.user_id == user_id, Factor.confirmed_at.is_not(None)
-
-
-def _key(row: Factor) -> str:
-    return f"factor-{row.id}"

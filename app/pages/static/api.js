@@ -7,8 +7,9 @@ const NO_ANSWER = { message: "The service does not answer: try again." };
 // What an ended session is answered with. Where it may also be a refusal, that is no reason to end.
 const ENDED = ["INVALID_TOKEN", ...(page.refusedStatus === 401 ? [] : ["AUTHORIZATION_REQUIRED"])];
 
-// Asks the user to authenticate again; resolves to whether it was done.
-let authenticateAgain = async () => false;
+// By the code of an answer, what asks the user for what the call takes before it; it resolves to
+// whether that was done.
+const askers = {};
 
 /** An answer that is an error: its status, code, details, and texts by field. */
 export class ApiError extends Error {
@@ -23,9 +24,9 @@ export class ApiError extends Error {
   }
 }
 
-/** Set the function that is called for an answer that asks for a more recent or a stronger login. */
-export function onStrongerLogin(ask) {
-  authenticateAgain = ask;
+/** Set the function that is called for an answer with this code: the call is repeated after it. */
+export function onAnswer(code, ask) {
+  askers[code] = ask;
 }
 
 /** Return the URL of a call, with the parameters that have a value; objects become JSON. */
@@ -43,18 +44,22 @@ export function urlOf(path, query = {}) {
  * Call the API; return status, body and headers.
  *
  * Throws an ApiError for an error, with status 0 when there is no answer. A call that takes a more
- * recent login is repeated after it. `body` becomes JSON unless it is a form with files, and with
- * `isFile` the body of the answer is a Blob.
+ * recent login, or a proof of the address, is repeated after each of them, unless it `isFinal`.
+ * `body` becomes JSON unless it is a form with files, and with `isFile` the body of the answer is a
+ * Blob.
  */
 export async function call(verb, path, options = {}) {
-  try {
-    return await send(verb, path, options);
-  } catch (error) {
-    const isAsked = error.code === "STRONGER_LOGIN_REQUIRED" && !options.isFinal;
-    if (!isAsked || !(await authenticateAgain(error))) {
-      throw error;
+  const open = options.isFinal ? {} : { ...askers };
+  for (;;) {
+    try {
+      return await send(verb, path, options);
+    } catch (error) {
+      const ask = open[error.code];
+      delete open[error.code];
+      if (!ask || !(await ask(error))) {
+        throw error;
+      }
     }
-    return send(verb, path, options);
   }
 }
 

@@ -1,5 +1,6 @@
 // The login of a page: password, mailed code or passkey, and the second step where there is one.
 
+import { AddressProof } from "./address_proof.js";
 import { call } from "./api.js";
 import { page } from "./page.js";
 import { Field, Form, notify } from "./parts.js";
@@ -24,6 +25,7 @@ const TITLES = {
   mailedCode: "Log in by mail",
   factor: "Second factor",
   enrolment: "Add a second factor",
+  proof: "Confirm your address",
   unverified: "Confirm your address",
 };
 
@@ -73,10 +75,22 @@ const STEPS = {
   LOGIN_FAILED_EMAIL_NOT_VERIFIED: async ({ userId }) => ({ name: "unverified", userId }),
   SECOND_FACTOR_REQUIRED: async (details) => ({ name: "factor", ...details }),
   SECOND_FACTOR_ENROLMENT_REQUIRED: async ({ ticket }) => {
-    const { body } = await call("POST", `${LOGIN}/enrol`, withTicket(ticket));
-    return { name: "enrolment", ticket, made: body };
+    try {
+      return await enrol(ticket);
+    } catch (error) {
+      if (error.code !== "EMAIL_PROOF_REQUIRED") {
+        throw error;
+      }
+      return { name: "proof", ticket };
+    }
   },
 };
+
+/** Make a second factor; return the step that adds it. */
+async function enrol(ticket) {
+  const { body } = await call("POST", `${LOGIN}/enrol`, { ...withTicket(ticket), isFinal: true });
+  return { name: "enrolment", ticket, made: body };
+}
 
 /** Return the options of a call of the second step; without a ticket, a cookie has it. */
 function withTicket(ticket, body = {}) {
@@ -156,6 +170,13 @@ function FactorForm({ finish, step, setStep }) {
   `;
 }
 
+function ProofForm({ step, setStep }) {
+  const { ticket } = step;
+  const goOn = async () => setStep(await enrol(ticket));
+  const text = "Your account must have a second factor. First show that the address of the account is yours.";
+  return html`<${AddressProof} text=${text} optionsOf=${(body) => withTicket(ticket, body)} onProof=${goOn} actions=${back(setStep)} />`;
+}
+
 function EnrolmentForm({ finish, step, setStep }) {
   const { ticket, made } = step;
   const send = async ({ code }) => finish(await call("POST", `${LOGIN}/factor`, withTicket(ticket, { code })));
@@ -208,5 +229,6 @@ const FORMS = {
   mailedCode: MailedCodeForm,
   factor: FactorForm,
   enrolment: EnrolmentForm,
+  proof: ProofForm,
   unverified: UnverifiedNote,
 };

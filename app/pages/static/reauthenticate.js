@@ -1,17 +1,21 @@
-// The dialog that asks a user to authenticate again, before what takes a recent or a strong login.
+// The dialogs that ask a user for what a call takes before it: a recent or a strong login, or a proof
+// of the email address.
 
-import { call, onStrongerLogin } from "./api.js";
+import { AddressProof } from "./address_proof.js";
+import { call, onAnswer } from "./api.js";
 import { page } from "./page.js";
 import { Dialog } from "./parts.js";
 import { Proofs } from "./proofs.js";
 import { session } from "./session.js";
 import { html, useEffect, useState } from "./view.js";
 
-/** Where the dialog appears; one in a page. */
+/** Where the dialogs appear; one in a page. */
 export function Reauthentication() {
   const [asked, setAsked] = useState(null);
   useEffect(() => {
-    onStrongerLogin((error) => new Promise((answer) => setAsked({ kinds: error.details.kinds, answer })));
+    for (const code of Object.keys(DIALOGS)) {
+      onAnswer(code, ({ details }) => new Promise((answer) => setAsked({ code, details, answer })));
+    }
   }, []);
   if (!asked) {
     return null;
@@ -20,7 +24,8 @@ export function Reauthentication() {
     setAsked(null);
     asked.answer(isDone);
   };
-  return html`<${ProofDialog} kinds=${asked.kinds} onClose=${close} />`;
+  const Shown = DIALOGS[asked.code];
+  return html`<${Shown} ...${asked.details} onClose=${close} />`;
 }
 
 function ProofDialog({ kinds, onClose }) {
@@ -38,3 +43,15 @@ function ProofDialog({ kinds, onClose }) {
     <${Proofs} kinds=${kinds} submit="Confirm" onProof=${prove} actions=${cancel} />
   <//>`;
 }
+
+function AddressDialog({ email, onClose }) {
+  const address = email ?? session().email;
+  const text = address ? `First show that ${address} is your address.` : "First show that the address of your account is yours.";
+  const cancel = html`<button type="button" onClick=${() => onClose(false)}>Cancel</button>`;
+  return html`<${Dialog} title="Confirm your address" onClose=${() => onClose(false)}>
+    <${AddressProof} text=${text} email=${email} optionsOf=${(body) => ({ body })} onProof=${() => onClose(true)} actions=${cancel} />
+  <//>`;
+}
+
+// By the code of the answer that asks for it.
+const DIALOGS = { STRONGER_LOGIN_REQUIRED: ProofDialog, EMAIL_PROOF_REQUIRED: AddressDialog };

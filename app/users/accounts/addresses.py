@@ -8,20 +8,25 @@ from app.database.session import affected_rows, transaction
 from app.ids import Id
 from app.signals import account_claimed, email_changed, email_verified, emit_after_commit
 from app.users.app_model import user_model
-from app.users.models import TICKET_SCOPE, User
+from app.users.models import CHANGE_SCOPE, CODE_SCOPE, TICKET_SCOPE, VERIFY_SCOPE, User
 from app.users.sessions.tokens import delete_scoped, delete_tokens, lock
 
 #: Seconds for which a notice of a new email is tried.
 NOTICE_LIFETIME = 86400.0
 
 
-def record_email_change(user: User, old_email: str, actor_id: Id | None = None) -> None:
-    """Record the new email of a user in the open transaction, and announce it by emailChanged."""
+def record_email_change(
+    user: User, old_email: str, was_verified: bool, actor_id: Id | None = None
+) -> None:
+    """Record the new email of a user in the open transaction, and announce it by emailChanged.
+
+    `was_verified` tells whether the old one was.
+    """
     details = {"oldEmail": old_email, "newEmail": user.email}
     record(Action.EMAIL_CHANGED, user.id, actor_id, **details)
     # A login that a mail to the old address has begun must not be ended now.
     delete_scoped(user.id, TICKET_SCOPE)
-    data = {"user_id": user.id, "old_email": old_email}
+    data = {"user_id": user.id, "old_email": old_email, "verified": was_verified}
     outbox.record(email_changed.name, data, NOTICE_LIFETIME)
     emit_after_commit(email_changed, info={"oldEmail": old_email, "user": user})
 
@@ -46,9 +51,20 @@ def claim_account(user: User, label: str | None = None, **details: object) -> bo
         record(Action.ACCOUNT_CLAIMED, user.id, user.id, **details)
     if claimed and had_password:
         info = {"provider": label, "email": user.email}
-        outbox.record(account_claimed.name, {**info, "user_id": user.id}, NOTICE_LIFETIME)
+        data = {**info, "user_id": user.id, "verified": True}
+        outbox.record(account_claimed.name, data, NOTICE_LIFETIME)
         emit_after_commit(account_claimed, info={**info, "user": user})
     return bool(claimed)
+
+
+def confirm_own(user: User) -> None:
+    """Mark a user's address as verified; other requests to confirm an address are void.
+
+    Somebody else than the owner of this address may have asked for another one before. Call it in a
+    transaction.
+    """
+    delete_scoped(user.id, VERIFY_SCOPE, CHANGE_SCOPE, CODE_SCOPE)
+    mark_verified(user)
 
 
 def mark_verified(user: User) -> bool:
@@ -57,17 +73,26 @@ def mark_verified(user: User) -> bool:
     Call it in a transaction.
     """
     if changed := _store_verified(user):
-        record(Action.EMAIL_VERIFIED, user.id, user.id)
-        announce_verified(user)
+        record_verified(user)
     return changed
 
 
-def vouch_for(user: User) -> None:
-    """Mark a user's address as verified because the caller says so, by emailVerified."""
+def record_verified(user: User) -> None:
+    """Record in the open transaction that a user's address is verified, and emit emailVerified."""
+    record(Action.EMAIL_VERIFIED, user.id, user.id)
+    announce_verified(user)
+
+
+def vouch_for(user: User) -> bool:
+    """Mark a user's address as verified because the caller says so, by emailVerified.
+
+    Returns False if it was before.
+    """
     with transaction():
-        if _store_verified(user):
+        if changed := _store_verified(user):
             record(Action.EMAIL_VOUCHED, user.id)
             announce_verified(user)
+    return changed
 
 
 def _store_verified(user: User) -> bool:

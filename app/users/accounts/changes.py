@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sqlalchemy import ColumnElement, and_, select, update
+from sqlalchemy import ColumnElement, and_, or_, select, update
 
 from app.database.session import db, in_transaction
 from app.ids import Id
@@ -11,9 +11,11 @@ from app.users.app_model import user_model
 from app.users.mailed.verification import verify_new_addresses
 from app.users.models import User
 from app.users.names import stored_email, username_columns
+from app.users.sessions import login_methods
 from app.users.sessions.tokens import delete_sessions, lock
 
-from .addresses import record_email_change
+from .address_proofs import check_new_address
+from .addresses import record_email_change, record_verified
 from .uniqueness import raise_taken, unique_transaction
 
 
@@ -29,13 +31,15 @@ def update_users(
     changes: Mapping[str, object],
     keep: str | None = None,
     reauthenticated: bool = True,
+    caller_id: Id | None = None,
 ) -> Sequence[User]:
     """Change the users selected by the conditions; return the changed users.
 
     A new email is unverified, ends all sessions but the one with digest `keep`, and is announced by
     emailChanged, and by verificationRequest if EMAIL_VERIFICATION is set. Unless the caller is
-    `reauthenticated`, only users that already have the email are changed. Raises ValidationError
-    for a name that is taken.
+    `reauthenticated`, only users that already have the email are changed. The caller's own new
+    email is verified if it was proved. Raises ValidationError for a name that is taken, and for the
+    caller what `check_new_address` does.
     """
     chosen, values, model = list(conditions), Values(changes), user_model()
     if "username" in values:
@@ -50,13 +54,17 @@ def update_users(
         # It cannot be asked once the statement has failed, as `unique_transaction` does.
         check()
     with unique_transaction(check):
-        old_emails = _prepare_email(chosen, values, keep, reauthenticated)
+        old = _prepare_email(chosen, values, reauthenticated)
+        if caller_id in old and check_new_address(caller_id, values["email"]):
+            values["email_verified"] = or_(values["email_verified"], model.id == caller_id)
+        if old:
+            delete_sessions(list(old), keep)
         changed = update(model).where(*chosen).values(values).returning(model)
         refreshed = {"populate_existing": True}
         users = db.session.scalars(changed, execution_options=refreshed).all()
-        renamed = [user for user in users if user.id in old_emails]
+        renamed = [user for user in users if user.id in old]
         for user in renamed:
-            record_email_change(user, old_emails[user.id])
+            _record_new_email(user, *old[user.id])
         verify_new_addresses(renamed)
     return users
 
@@ -64,12 +72,12 @@ def update_users(
 def _prepare_email(
     chosen: list[ColumnElement[bool]],
     values: Values,
-    keep: str | None,
     reauthenticated: bool,
-) -> dict[Id, str]:
-    """Complete the conditions and values of a change that has a new email, and revoke tokens.
+) -> dict[Id, tuple[str, bool]]:
+    """Complete the conditions and values of a change that has a new email.
 
-    Returns the old emails of the users, which are locked, that have another one.
+    Returns the old emails of the users, which are locked, that have another one, and whether each
+    was verified.
     """
     if "email" not in values:
         return {}
@@ -80,7 +88,14 @@ def _prepare_email(
         chosen.append(model.email == email)
     others = [*chosen, model.email != email]
     lock(*others, model=model)
-    rows = db.session.execute(select(model.id, model.email).where(*others))
-    old_emails = {row.id: row.email for row in rows}
-    delete_sessions(list(old_emails), keep)
-    return old_emails
+    columns = model.id, model.email, model.email_verified
+    rows = db.session.execute(select(*columns).where(*others))
+    return {row.id: (row.email, row.email_verified) for row in rows}
+
+
+def _record_new_email(user: User, old_email: str, was_verified: bool) -> None:
+    """Record the new email of a user, which is verified if the user has proved it."""
+    record_email_change(user, old_email, was_verified)
+    if user.email_verified:
+        record_verified(user)
+        login_methods.keep_all(user, user.email)

@@ -12,9 +12,9 @@ from app.errors import TAKEN, InvalidConfirmation, ValidationError
 from app.users.app_model import user_model
 from app.users.models import CHANGE_SCOPE, VERIFY_SCOPE, AccessToken, User, token_digest
 from app.users.sessions import login_methods
-from app.users.sessions.tokens import delete_scoped, delete_sessions, lock, use_up
+from app.users.sessions.tokens import delete_sessions, lock, use_up
 
-from .addresses import announce_verified, mark_verified, record_email_change
+from .addresses import confirm_own, record_email_change, record_verified
 
 
 class Confirmation(NamedTuple):
@@ -88,9 +88,9 @@ def _confirm(
         if not use_up(digest, confirmation.scope):
             raise InvalidConfirmation()
         if is_new:
-            _change_email(user, email)
+            change_address(user, email)
         else:
-            _verify_email(user)
+            confirm_own(user)
         removed = 0 if kept is None else login_methods.remove_unproven(user, email, kept)
         # A session may belong to somebody who has added what was removed.
         ends_sessions = is_new or end_sessions or bool(removed)
@@ -99,23 +99,19 @@ def _confirm(
     return confirmation._replace(removed=removed, ends_sessions=ends_sessions)
 
 
-def _verify_email(user: User) -> None:
-    """Mark the address as verified; other requests to confirm an address are void."""
-    # Somebody else than the owner of this address may have asked for another one before.
-    delete_scoped(user.id, VERIFY_SCOPE, CHANGE_SCOPE)
-    mark_verified(user)
+def change_address(user: User, email: str, keep: str | None = None) -> None:
+    """Give a user a proved address; ends all sessions but the one with digest `keep`.
 
-
-def _change_email(user: User, email: str) -> None:
-    """Change the address; ends all sessions of the user, as every change of an address does."""
-    old_email, model = user.email, user_model()
-    delete_sessions([user.id])
+    Call it in a transaction, with the user locked. Raises ValidationError for an address that is
+    another user's.
+    """
+    old_email, was_verified, model = user.email, user.email_verified, user_model()
+    delete_sessions([user.id], keep)
     new = update(model).where(model.id == user.id).values(email=email, email_verified=True)
     try:
         affected_rows(new)
     except IntegrityError:
         # With the transaction the token stays valid: the address may become free again.
         raise ValidationError({"email": [TAKEN]}) from None
-    record_email_change(user, old_email, actor_id=user.id)
-    record(Action.EMAIL_VERIFIED, user.id, user.id)
-    announce_verified(user)
+    record_email_change(user, old_email, was_verified, actor_id=user.id)
+    record_verified(user)

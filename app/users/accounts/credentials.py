@@ -20,5 +20,6 @@ def record_credential_change(
     record(action, user_id, actor_id, **details)
     user = get_user(user_id)
     info = {"change": str(action), "email": user.email}
-    outbox.record(credential_changed.name, {**info, "user_id": user_id}, NOTICE_LIFETIME)
+    data = {**info, "user_id": user_id, "verified": user.email_verified}
+    outbox.record(credential_changed.name, data, NOTICE_LIFETIME)
     emit_after_commit(credential_changed, info={**info, "user": user})

@@ -13,9 +13,12 @@ from app.users.mailed.verification import count_change
 from app.users.models import CHANGE_SCOPE, User
 from app.users.names import NOT_AN_EMAIL, stored_email
 from app.users.passwords.attempts import check_password
+from app.users.sessions import login_methods
 from app.users.sessions.tokens import delete_scoped, lock
 
+from .address_proofs import check_new_address
 from .addresses import NOTICE_LIFETIME
+from .confirmation import change_address
 from .lookup import get_user
 
 
@@ -24,12 +27,16 @@ def is_enabled(settings: Settings) -> bool:
     return bool(settings["EMAIL_CHANGE"] == "confirmed")
 
 
-def request_email_change(user_id: Id, new_email: str, password: str) -> None:
+def request_email_change(
+    user_id: Id, new_email: str, password: str, keep: str | None = None
+) -> None:
     """Issue a token for the new address and emit emailChangeRequest; an older request is void.
 
-    If another user has the address, only the page that the link in the mail opens says so. Raises
-    what `check_password` and `count_change` do, or ValidationError for an address that is invalid
-    or the user's own.
+    If another user has the address, only the page that the link in the mail opens says so. An
+    address that the user has proved by a code becomes the user's at once, which ends all sessions
+    but the one with digest `keep`. Raises what `check_password`, `count_change` and
+    `check_new_address` do, and ValidationError for an address that is invalid, the user's own, or
+    proved and another user's.
     """
     user = get_user(user_id)
     check_password(user.id, user.password_hash, password)
@@ -38,9 +45,13 @@ def request_email_change(user_id: Id, new_email: str, password: str) -> None:
     with transaction():
         lock(User.id == user_id)
         _check_unchanged(user)
+        if check_new_address(user_id, email):
+            change_address(user, email, keep)
+            login_methods.keep_all(user, email)
+            return
         delete_scoped(user_id, CHANGE_SCOPE)
         mail_token(email_change_request, CHANGE_SCOPE, user, email)
-        notice = {"user_id": user_id, "email": user.email}
+        notice = {"user_id": user_id, "email": user.email, "verified": user.email_verified}
         outbox.record(EMAIL_CHANGE_NOTICE, notice, NOTICE_LIFETIME)
 
 

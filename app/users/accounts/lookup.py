@@ -42,7 +42,7 @@ MAX_LISTED = 1000
 USERS = inspect(User).columns
 NAMED = USERS.email == bindparam("email"), USERS.realm == bindparam("realm")
 ENABLED = PreparedStatement(
-    select(USERS.id, USERS.email).where(
+    select(USERS.id, USERS.email, USERS.email_verified).where(
         *NAMED, USERS.disabled_at.is_(None), USERS.service_account == false()
     )
 )

@@ -9,9 +9,9 @@ from app.ids import Id
 from app.observability.origin import current_network
 from app.signals import emit, password_reset, reset_password_request
 from app.throttles import throttles
-from app.throttles.mailboxes import mailbox
 from app.users.app_model import user_model
-from app.users.mailed.tokens import mail_token
+from app.users.mailed.recipients import recipient_key
+from app.users.mailed.tokens import Account, mail_token
 from app.users.models import RESET_SCOPE, AccessToken, User, token_digest
 from app.users.passwords.attempts import forget_failures
 from app.users.passwords.hashing import hash_password, hashing
@@ -38,8 +38,8 @@ def request_password_reset(email: object, realm: object = None) -> None:
     address, within = read_address(email, realm)
     network = current_network()
     throttles.count(throttles.RESET_ADDRESS, network)
-    if _is_within_budget(network, within, address):
-        account = find_enabled_account(address, within)
+    account = find_enabled_account(address, within)
+    if _is_within_budget(network, within, address, account):
         mail_token(reset_password_request, RESET_SCOPE, account, address)
 
 
@@ -52,7 +52,7 @@ def send_reset(user_id: Id) -> None:
     user = get_user(user_id)
     if user.disabled_at or user.service_account:
         raise ValidationError({"id": [SERVICE if user.service_account else DISABLED]})
-    throttles.count(throttles.RESET_RECIPIENT, mailbox(user.email))
+    throttles.count(throttles.RESET_RECIPIENT, *recipient_key(user, user.email, user.realm))
     with transaction():
         # So that the user is not deleted meanwhile.
         lock(User.id == user_id)
@@ -61,13 +61,14 @@ def send_reset(user_id: Id) -> None:
             mail_token(reset_password_request, RESET_SCOPE, user, user.email)
 
 
-def _is_within_budget(network: str | None, realm: str, email: str) -> bool:
-    """Count a request for an email: by client, and if that is within its budget for the mailbox.
+def _is_within_budget(network: str | None, realm: str, email: str, account: Account | None) -> bool:
+    """Count a request for an email: by client, and if that is within its budget by recipient.
 
-    A single client leaves most of the mailbox's budget to others.
+    A single client leaves most of the recipient's budget to others.
     """
+    key = recipient_key(account, email, realm)
     by_client = throttles.allows(throttles.RESET_EMAIL, network, realm, email)
-    return by_client and throttles.allows(throttles.RESET_RECIPIENT, mailbox(email))
+    return by_client and throttles.allows(throttles.RESET_RECIPIENT, *key)
 
 
 def check_reset_token(digest: str) -> User:
@@ -107,9 +108,9 @@ def use_reset_token(digest: str, new_password: str) -> None:
         if not use_up(digest, RESET_SCOPE):
             raise InvalidToken()
         store_password(user.id, new_hash)
-        record_credential_change(Action.PASSWORD_RESET, user.id, user.id)
         # The token was mailed to the address, which is therefore that of the user.
         verified = mark_verified(user)
+        record_credential_change(Action.PASSWORD_RESET, user.id, user.id)
         login_methods.remove_unproven(user, user.email)
         emit(password_reset, info={"user": user, "verified": verified})
     forget_failures(user)

@@ -66,10 +66,14 @@ def _check_action(action: str) -> None:
 
 def _row(record: AuditRecord, as_json: bool) -> tuple[object, ...]:
     """Return the values of COLUMNS."""
-    pairs = [f"{name}={value}" for name, value in record.details.items()]
+    pairs = [f"{name}={_text(value)}" for name, value in record.details.items()]
     shown = record.details if as_json else pairs
     ids = record.actor_id, record.user_id
     return record.id, record.time, record.action, *ids, record.address, record.request_id, shown
+
+
+def _text(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _user_id(user: str, realm: str | None) -> Id:

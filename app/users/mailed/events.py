@@ -12,7 +12,7 @@ from app.users.app_model import user_model
 from . import tokens
 
 # The names in a payload of values that are recorded by others.
-PAYLOAD_NAMES = {"old_email": "oldEmail"}
+PAYLOAD_NAMES = {"old_email": "oldEmail", "user_id": "userId"}
 
 
 def init_app(app: Flask) -> None:
@@ -36,7 +36,7 @@ def load_notice(data: Payload, _attempt: Attempt) -> Payload:
     The user is None if it was deleted meanwhile, or if an older version recorded the event.
     """
     recorded = {PAYLOAD_NAMES.get(name, name): value for name, value in data.items()}
-    user_id = recorded.pop("user_id", None)
+    user_id = recorded.get("userId")
     return recorded | {"user": user_id and db.session.get(user_model(), user_id)}
 
 
@@ -44,6 +44,7 @@ LOADS = {
     signals.reset_password_request.name: tokens.load,
     signals.verification_request.name: load_confirmation,
     signals.email_change_request.name: load_confirmation,
+    signals.email_code_request.name: load_confirmation,
     signals.EMAIL_CHANGE_NOTICE: load_notice,
     signals.email_changed.name: load_notice,
     signals.account_claimed.name: load_notice,

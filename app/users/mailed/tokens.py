@@ -20,20 +20,33 @@ from app.throttles.digests import key_digest
 from app.times import now
 from app.users.app_model import user_model
 from app.users.models import (
+    CODE_SCOPE,
     HANDLE_LENGTH,
     TTL_SETTINGS,
     AccessToken,
     User,
+    grouped,
+    new_code,
     token_digest,
+    typed,
 )
 from app.users.sessions.tokens import IssuedToken, issue, lock
 
+#: Seconds for which a code that proves an address is valid.
+CODE_LIFETIME = 600
+#: Characters of such a code: 60 bits, so that in its time nobody guesses it, nor finds it by its
+#: digest.
+CODE_LENGTH = 12
+# Characters between its dashes.
+CODE_GROUP = 4
+
 
 class Account(NamedTuple):
-    """What of a user a mailed token needs."""
+    """What of a user a mailed token needs, and who counts it."""
 
     id: Id
     email: str
+    email_verified: bool
 
 
 TOKENS = inspect(AccessToken).columns
@@ -51,13 +64,13 @@ def mail_token(event: NamedSignal, scope: str, user: User | Account | None, emai
     Does nothing if the user is deleted meanwhile. Without a user decoys are stored, which takes the
     same time: otherwise it would reveal which users there are. That of the token has expired.
     """
-    ttl = current_app.config[TTL_SETTINGS[scope]]
+    ttl, new = _lifetime(scope), {"value": _new_value(scope), "scope": scope, "email": email}
     with suppress(IntegrityError), transaction():
         if user is None:
-            _, row = issue(None, 0, scope=scope, email=email)
+            _, row = issue(None, 0, **new)
             outbox.record_decoy(event.name, {"scope": scope, "handle": row.handle}, ttl)
         else:
-            value, row = issue(user.id, ttl, scope=scope, email=email)
+            value, row = issue(user.id, ttl, **new)
             data = {"scope": scope, "handle": row.handle}
             known = {"user_id": user.id, "user_email": user.email, "email": email}
             outbox.record(event.name, data | known, ttl, secret=value)
@@ -70,6 +83,17 @@ def _emit(event: NamedSignal, token: IssuedToken, email: str) -> None:
     if event.has_receivers_for(current_app._get_current_object()):  # type: ignore[attr-defined]
         user = db.session.get(user_model(), token.user_id)
         emit(event, info={"accessToken": token, "email": email, "user": user})
+
+
+def use_up_code(user_id: Id, code: str) -> str | None:
+    """Use up a code that proves an address to a user; return the address, None for a wrong code.
+
+    Of several concurrent calls only one returns it.
+    """
+    digest = token_digest(grouped(typed(code), CODE_GROUP))
+    own = AccessToken.user_id == user_id, AccessToken.digest == digest
+    used = delete(AccessToken).where(*own, AccessToken.is_live(CODE_SCOPE))
+    return db.session.scalar(used.returning(AccessToken.email))
 
 
 def load(data: Payload, attempt: Attempt) -> Payload | None:
@@ -119,8 +143,21 @@ def _issue_another(data: Payload, subscriber: str, end: datetime) -> IssuedToken
     user_id, ttl = data["user_id"], (end - now()).total_seconds()
     handle = key_digest(data["handle"], subscriber)[:HANDLE_LENGTH]
     affected_rows(delete(AccessToken).where(*_named(data, handle)))
-    value, row = issue(user_id, ttl, scope=data["scope"], handle=handle, email=data["email"])
+    columns = {"scope": data["scope"], "handle": handle, "email": data["email"]}
+    value, row = issue(user_id, ttl, _new_value(data["scope"]), **columns)
     return IssuedToken(value, ttl, row.created, user_id)
+
+
+def _lifetime(scope: str) -> float:
+    """Return the seconds for which a token of this scope is valid."""
+    if scope == CODE_SCOPE:
+        return CODE_LIFETIME
+    return float(current_app.config[TTL_SETTINGS[scope]])
+
+
+def _new_value(scope: str) -> str | None:
+    """Return the value of a new token of this scope, if it is other than usual: a code."""
+    return grouped(new_code(CODE_LENGTH), CODE_GROUP) if scope == CODE_SCOPE else None
 
 
 def _named(data: Payload, handle: str) -> tuple[ColumnElement[bool], ...]:

@@ -114,17 +114,17 @@ def open_session(
     strong. `details` are further ones of the record in the audit log. Raises LoginFailed for a user
     who does not exist, is disabled, is a service account, or does not meet the conditions.
     """
-    origin = current_origin()
+    origin, used = current_origin(), list(methods)
     columns = {
         "user_agent": origin.user_agent,
         "address": origin.address,
-        "methods": ",".join(methods) or None,
+        "methods": ",".join(used) or None,
     }
     try:
         with transaction():
             value, row = issue(user_id, ttl, remember_me=remember_me, **columns)
             require_user(User.id == user_id, *MAY_LOG_IN, *conditions)
-            record(Action.LOGIN, user_id, user_id, session=row.handle, **details)
+            record(Action.LOGIN, user_id, user_id, session=row.handle, methods=used, **details)
     except IntegrityError:
         raise LoginFailed() from None
     return IssuedToken(value, ttl, row.created, user_id, remember_me=remember_me)

@@ -84,14 +84,16 @@ INSERT_TOKEN = _inserting(bindparam("user_id"))
 INSERT_OF_ANYBODY = _inserting(select(User.id).order_by(User.id).limit(1).scalar_subquery())
 
 
-def issue(user_id: Id | None, ttl: float, **columns: object) -> tuple[str, NewToken]:
+def issue(
+    user_id: Id | None, ttl: float, value: str | None = None, **columns: object
+) -> tuple[str, NewToken]:
     """Store a token with a lifetime of `ttl` seconds; return its value and its row.
 
-    `columns` are the values of further columns: a token with a `scope` proves the address `email`,
-    to which it is mailed. Without a user id it is of some user, for a decoy. Raises IntegrityError
-    when there is no such user.
+    `value` is by default that of a new token. `columns` are the values of further columns: a token
+    with a `scope` proves the address `email`, to which it is mailed. Without a user id it is of
+    some user, for a decoy. Raises IntegrityError when there is no such user.
     """
-    value = new_token()
+    value = value or new_token()
     # The session sees what was written before it.
     values = new_token_values(value, ttl, write_position=readers.current.position(), **columns)
     if user_id is None:

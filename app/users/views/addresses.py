@@ -71,6 +71,7 @@ def confirm() -> Response:
     errors=(
         errors.InvalidPassword(),
         errors.StrongerLoginRequired(["totp"]),
+        errors.EmailProofRequired("renamed@example.com"),
         BAD_NEW_EMAIL,
         errors.TooManyRequests(60),
     ),
@@ -80,8 +81,9 @@ def confirm() -> Response:
 def change_email(body: Body) -> None:
     """Mail a link to a new address, which becomes the user's when it is confirmed.
 
-    The old address is told. The response is the same for an address that another user has.
+    The old address is told. The response is the same for an address that another user has. One that
+    was proved by a code is changed at once.
     """
     session = current_identity().require_session()
     require_factor(session)
-    email_change.request_email_change(session.user_id, **body)
+    email_change.request_email_change(session.user_id, **body, keep=session.digest)

@@ -12,6 +12,7 @@ from app.audit.entries import Action, AuditRecord
 from app.database.session import db
 from app.signals import (
     email_change_request,
+    email_code_request,
     identity_unlinked,
     verification_request,
 )
@@ -25,7 +26,7 @@ SAME_SITE = {"Sec-Fetch-Site": "same-origin"}
 
 @pytest.fixture
 def settings(settings):
-    return {**settings, "EMAIL_VERIFICATION": "optional"}
+    return {**settings, "EMAIL_VERIFICATION": "optional", "PERSONAL_TOKENS": {}}
 
 
 @pytest.fixture
@@ -38,6 +39,7 @@ def mailed(app, secrets):
         secrets.append(tokens[-1])
 
     with (
+        email_code_request.connected_to(note, sender=app),
         verification_request.connected_to(note, sender=app),
         email_change_request.connected_to(note, sender=app),
     ):
@@ -63,8 +65,8 @@ def add_identity(browser, provider, token, subject="attacker"):
     assert browser.log_in("/link/other", headers=SAME_SITE).status_code == 302
 
 
-def reset(api, reset_events):
-    api("POST", "/users/reset", {"email": EMAIL})
+def reset(api, reset_events, email=EMAIL):
+    api("POST", "/users/reset", {"email": email})
     token = reset_events[-1]["accessToken"].id
     response = api("POST", "/users/reset-password", {"newPassword": NEW}, token=token)
     assert response.status_code == 204
@@ -125,6 +127,26 @@ def test_a_reset_keeps_what_was_added_after_the_confirmation(
     reset(api, reset_events)
 
     assert subjects(api, owners_token(api)) == ["owner"]
+
+
+@pytest.mark.parametrize("new", [None, "countess@example.com"])
+def test_a_code_that_is_typed_in_a_session_shows_that_its_user_has_added_all(
+    api, browser, other_provider, mailed, reset_events, new
+):
+    token, body = api.newcomer(), {"email": new} if new else {}
+    add_identity(browser, other_provider, token, "owner")
+    api("POST", "/users/email-code", body, token=token)
+    proved = api("POST", "/users/email-code/confirm", {"code": mailed[-1]}, token=token)
+    if new:
+        changed = api("PATCH", "/users/1", body, token=token)
+        assert changed.json["emailVerified"] is True
+
+    reset(api, reset_events, new or EMAIL)
+
+    assert proved.status_code == 204
+    login = api("POST", "/users/login", {"email": new or EMAIL, "password": NEW}).json["id"]
+    api.secrets.append(login)
+    assert subjects(api, login) == ["owner"]
 
 
 def test_the_page_shows_what_was_added_and_removes_what_is_not_ticked(
