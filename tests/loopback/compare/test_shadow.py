@@ -16,6 +16,7 @@ import pytest
 import requests
 
 from tests.support.documents import blocks
+from tests.support.raw_answers import read_answer
 
 from .servers import ok, raw_server, talk
 
@@ -258,7 +259,7 @@ def test_a_client_that_goes_away_inside_a_body_has_sent_nothing(served):
 @pytest.mark.parametrize("chunks", [b"zz\r\nabc\r\n", b"0x3\r\nabc\r\n", b"3\r\nabcd0\r\n\r\n"])
 def test_malformed_chunks_are_refused_and_end_the_request_to_the_service(served, chunks):
     head = b"POST /api/notes HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-    assert talk(served.port, head + chunks).startswith(b"HTTP/1.1 400 ")
+    assert read_answer(talk(served.port, head + chunks), "POST").status == 400
     # Its head was passed on before.
     wait_for(lambda: len(served.old.requests) == 1)
 
@@ -286,8 +287,8 @@ def test_malformed_chunks_are_refused_and_end_the_request_to_the_service(served,
     ],
 )
 def test_an_ambiguous_request_is_refused_and_reaches_no_service(served, lines):
-    answer = talk(served.port, f"{lines}\r\n\r\nabc".encode())
-    assert re.match(rb"HTTP/1\.1 (400|501|431) ", answer), answer
+    answer = read_answer(talk(served.port, f"{lines}\r\n\r\nabc".encode()))
+    assert answer.status in (400, 501, 431)
     assert not served.old.requests
     assert not served.new.requests
 
