@@ -24,7 +24,7 @@ def enter_project() -> None:
         return
     if not (folder / "config.py").is_file():
         raise ConfigurationError(
-            "there is no project here, as this folder has no config.py; "
-            "`ostiary new NAME` makes one"
+            "there is no project here, as this folder has no config.py and INSTANCE_PATH is not"
+            " set; `ostiary new NAME` makes one"
         )
     os.environ["INSTANCE_PATH"] = str(folder)
