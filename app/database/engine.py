@@ -32,6 +32,8 @@ POSTGRES_DEFAULTS = {
     "keepalives_count": 2,
     "tcp_user_timeout": 10_000,
 }
+# libpq's parameter for the server that it chooses of several; by default the first that answers.
+TARGET = "target_session_attrs"
 FIXED_OPTIONS = {"isolation_level": "AUTOCOMMIT", "hide_parameters": True}
 #: Seconds after which PostgreSQL ends a transaction that sends nothing, as that of a host that
 #: died.
@@ -100,7 +102,15 @@ def connect_arguments(url: URL, config: Settings) -> dict[str, object]:
     if config["PGBOUNCER"]:
         return {**defaults, "prepare_threshold": None, **given}
     options = _postgres_options(url, config["STATEMENT_TIMEOUT"])
-    return {**defaults, "options": options, **given}
+    return {**defaults, **_choice_of_host(url), "options": options, **given}
+
+
+def _choice_of_host(url: URL) -> dict[str, object]:
+    """Return which of several hosts libpq chooses, if the URL does not say it."""
+    hosts = url.query.get("host", "")
+    has_several = not isinstance(hosts, str) or "," in hosts
+    is_given = TARGET in url.query
+    return {TARGET: "primary"} if has_several and not is_given else {}
 
 
 def _postgres_options(url: URL, statement_timeout: float) -> str:
@@ -137,6 +147,17 @@ def prepare_engine(engine: Engine, config: Settings, logger: Logger) -> None:
         _replace_read_only(engine.dialect, lambda: True)
 
 
+def require_primary(engine: Engine) -> None:
+    """Refuse new connections to standbys, of an engine that `prepare_engine` has prepared.
+
+    A proxy takes the last primary for the present one for some seconds, and a standby may lack what
+    was acknowledged. A server ends its connections before it becomes a standby, so that none has
+    to be asked again.
+    """
+    if engine.dialect.name == "postgresql":
+        event.listen(engine, "connect", lambda connection, _record: connection.refuse_standby())
+
+
 def _prepare_sqlite(connection: sqlite3.Connection, _record: ConnectionPoolEntry) -> None:
     """Set the pragmas: WAL, foreign keys, and the size of the cache."""
     for pragma in (
@@ -158,7 +179,8 @@ def _prepare_postgresql(
     statement_timeout: float, connection: Any, record: ConnectionPoolEntry
 ) -> None:
     record.info[STATEMENTS] = _libpq().Statements(connection)
-    record.info[BOUND] = connection.limit(statement_timeout)
+    connection.ask_server(statement_timeout)
+    record.info[BOUND] = connection.bound
 
 
 def _libpq() -> Any:

@@ -18,7 +18,7 @@ from app.state import AppState
 
 from . import pool
 from .dialects import BEGIN
-from .engine import engine_options, prepare_engine
+from .engine import engine_options, prepare_engine, require_primary
 from .execution import control, take
 
 # The attribute of `g` with the open transaction; None after the last one.
@@ -212,5 +212,6 @@ def init_app(app: Flask) -> None:
     with app.app_context():
         engine = db.engine
     prepare_engine(engine, app.config, app.logger)
+    require_primary(engine)
     engines.set(app, engine)
     pool.init_app(app)

@@ -5,7 +5,13 @@ from sqlalchemy import URL, Engine, create_engine, make_url
 from sqlalchemy.exc import ArgumentError
 
 from app.config import ConfigurationError
-from app.database.engine import FIXED_OPTIONS, QUERY_CACHE, connect_arguments, prepare_engine
+from app.database.engine import (
+    FIXED_OPTIONS,
+    QUERY_CACHE,
+    connect_arguments,
+    prepare_engine,
+    require_primary,
+)
 from app.database.reading import readers
 from app.database.session import engines
 
@@ -32,6 +38,7 @@ def init_app(app: Flask) -> None:
         for name, url in urls.items()
     ]
     own = _connect(app, make_url(app.config["SQLALCHEMY_DATABASE_URI"]), 1)
+    require_primary(own)
     group = Standbys(members, own, app.config["READ_MAX_LAG"], app.logger)
     group.watch(primary)
     standbys.set(app, group)
