@@ -33,7 +33,7 @@ def server(sqlite_template, tmp_path_factory):
 
 def connect(server):
     address = urlsplit(server.url)
-    return socket.create_connection((address.hostname, address.port), timeout=20)
+    return socket.create_connection((address.hostname, address.port), timeout=60)
 
 
 def send(server, text):
@@ -225,11 +225,12 @@ HALF = {
 def test_incomplete_requests_occupy_no_thread_and_time_out(server):
     connections = []
     for text in HALF.values():
-        for _ in range(6):
+        for _ in range(30):
             connections.append(connect(server))
             connections[-1].sendall(text.encode())
 
-    served = requests.get(f"{server.url}/api/openapi.json", timeout=10)
+    # Four threads that wait two seconds for each would take over 100 s.
+    served = requests.get(f"{server.url}/api/openapi.json", timeout=60)
 
     assert served.status_code == 200
     for connection in connections:
@@ -246,16 +247,15 @@ LONG_NUMBERS = [
 
 @pytest.mark.parametrize("text", LONG_NUMBERS)
 def test_a_length_with_leading_zeros_is_read_like_any_other(server, text):
-    connections = [connect(server) for _ in range(40)]
+    connections = [connect(server) for _ in range(200)]
     for connection in connections:
         connection.sendall(text.encode())
 
     # Four threads that wait two seconds for each would be waited for.
-    assert requests.get(f"{server.url}/health", timeout=10).status_code == 200
+    assert requests.get(f"{server.url}/health", timeout=60).status_code == 200
     for connection in connections:
-        connection.sendall(b"}\r\n0\r\n\r\n")
-        assert connection.recv(65536).startswith(b"HTTP/1.1 400 ")
         connection.close()
+    assert send(server, f"{text}}}\r\n0\r\n\r\n").startswith("HTTP/1.1 400 ")
 
 
 @pytest.mark.parametrize(("version", "spoken"), [("1.0", "1.0"), ("1.1", "1.1"), ("1.2", "1.1")])
@@ -278,16 +278,14 @@ def test_a_slow_request_is_closed_after_its_total_time(server):
 
 
 def test_clients_that_keep_a_rejected_connection_open_do_not_block_others(server):
-    connections = [connect(server) for _ in range(20)]
+    connections = [connect(server) for _ in range(100)]
     for connection in connections:
         connection.sendall(b"hello\r\n\r\n")
     for connection in connections:
         assert connection.recv(65536).startswith(b"HTTP/1.1 400")
 
-    start = time.monotonic()
-    assert requests.get(f"{server.url}/api/openapi.json", timeout=20).status_code == 200
     # One after the other, each would be waited for two seconds.
-    assert time.monotonic() - start < 15
+    assert requests.get(f"{server.url}/api/openapi.json", timeout=60).status_code == 200
     for connection in connections:
         connection.close()
 
