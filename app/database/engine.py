@@ -13,7 +13,7 @@ from typing import Any
 
 from flask import has_request_context
 from sqlalchemy import URL, Connection, Dialect, Engine, event, make_url
-from sqlalchemy.exc import InvalidatePoolError
+from sqlalchemy.exc import ArgumentError, InvalidatePoolError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from app.settings import Settings
@@ -55,6 +55,18 @@ BOUND = "bound"
 ALL_BUT_OWNER = stat.S_IRWXG | stat.S_IRWXO
 
 
+def read_url(address: str) -> URL:
+    """Return the URL of a database; raise ValueError, whose text has nothing of the address."""
+    try:
+        return make_url(address)
+    except (ArgumentError, ValueError):
+        # SQLAlchemy quotes what it takes for the port, which may be a password without a host.
+        raise ValueError(
+            "the address must look like postgresql+psycopg://user:password@host:5432/database or"
+            " sqlite:///file"
+        ) from None
+
+
 def engine_options(config: Settings) -> dict[str, object]:
     """Return the arguments of `create_engine`: the defaults, overridden by the settings.
 
@@ -62,7 +74,7 @@ def engine_options(config: Settings) -> dict[str, object]:
     they are in a `transaction()`, and errors and logs never contain their values.
     """
     given = config["SQLALCHEMY_ENGINE_OPTIONS"]
-    url = make_url(config["SQLALCHEMY_DATABASE_URI"])
+    url = read_url(config["SQLALCHEMY_DATABASE_URI"])
     pool = _pool_options(url, config)
     options = {"query_cache_size": QUERY_CACHE, **pool, **given, **FIXED_OPTIONS}
     if url.get_backend_name() == "postgresql":

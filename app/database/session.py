@@ -206,9 +206,14 @@ engines = AppState[Engine]("database engine")
 
 
 def init_app(app: Flask) -> None:
-    """Connect the app to its database."""
+    """Connect the app to its database; raise ValueError for settings that cannot be used."""
     app.config["SQLALCHEMY_ENGINE_OPTIONS"] = engine_options(app.config)
-    db.init_app(app)
+    try:
+        db.init_app(app)
+    except (AttributeError, TypeError) as error:
+        # Options that no engine, pool or driver of this database has, or of another type.
+        problem = str(error).partition(", using ")[0]
+        raise ValueError(f"SQLALCHEMY_ENGINE_OPTIONS: {problem}") from None
     with app.app_context():
         engine = db.engine
     prepare_engine(engine, app.config, app.logger)

@@ -52,7 +52,8 @@ def read_models(app: Flask) -> None:
     Raises ConfigurationError if there is no such folder.
     """
     folder = Path(os.path.abspath(Path(app.instance_path, app.config["MODELS_FOLDER"])))
-    if not folder.is_dir():
+    # Path.is_dir raises some errors, such as for a folder that is closed to the service.
+    if not os.path.isdir(folder):
         raise ConfigurationError(f"MODELS_FOLDER cannot be used: there is no folder {folder}")
     models = read_folder(app, folder)
     json_models.set(app, models)

@@ -2,7 +2,6 @@
 
 from flask import Flask
 from sqlalchemy import URL, Engine, create_engine, make_url
-from sqlalchemy.exc import ArgumentError
 
 from app.config import ConfigurationError
 from app.database.engine import (
@@ -31,7 +30,7 @@ def init_app(app: Flask) -> None:
         urls = split_hosts(app.config["READ_DATABASE_URL"])
         if primary.dialect.name != "postgresql":
             raise ValueError("needs a DATABASE_URL of PostgreSQL")
-    except (ValueError, ArgumentError) as error:
+    except ValueError as error:
         raise ConfigurationError(f"READ_DATABASE_URL cannot be used: {error}") from None
     members = [
         Standby(name, _connect(app, url, app.config["THREADS"]), app.logger)
