@@ -197,7 +197,7 @@ NEEDS = [
     ),
     Need(
         "Positions in the WAL",
-        r"\bpg_(current_wal_\w+_lsn|last_wal_replay_lsn|control_checkpoint)\b",
+        r"\bpg_(current_wal_\w+_lsn|last_wal_(receive|replay)_lsn|control_checkpoint)\b",
         "`READ_DATABASE_URL` alone",
         "each node has its own: leave the setting out",
         "leave the setting out: every node answers reads",

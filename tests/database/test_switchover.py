@@ -1,5 +1,7 @@
 """A proxy that takes a standby for the primary: it is refused, as it may lack what was written."""
 
+import os
+import signal
 from contextlib import ExitStack, contextmanager
 
 import pytest
@@ -8,6 +10,7 @@ from sqlalchemy import make_url, text
 from app.config import ConfigurationError
 from app.database import libpq
 from app.database.session import db
+from app.database.standbys import group
 from app.database.standbys.reader import standbys
 from app.factory import create_app
 from app.testing.apps import close
@@ -26,6 +29,11 @@ READS = ("/todos/{id}", "/todos", "/todos/count", "/todos/{id}/exists", "/users/
 def execute(server, sql):
     with connected(server.url) as connection:
         connection.execute(text(sql))
+
+
+def ask(server, sql):
+    with connected(server.url) as connection:
+        return connection.execute(text(sql)).scalar_one()
 
 
 @contextmanager
@@ -137,19 +145,48 @@ def test_the_last_primary_is_refused_when_it_has_become_a_standby(switching, sta
 def test_a_standby_that_is_refused_as_the_primary_is_asked_as_a_standby(servers, proxy, start):
     primary, standby = servers
     app = start(proxy.url, READ_DATABASE_URL=standby.url, READ_MAX_LAG=60)
-    group = standbys.of(app)
+    members = standbys.of(app)
     execute(standby, "SELECT pg_wal_replay_resume()")
     execute(primary, "SELECT pg_switch_wal()")
-    eventually(lambda: group.look() or group.in_use)
+    eventually(lambda: members.look() or members.in_use)
     execute(standby, "SELECT pg_wal_replay_pause()")
-    in_use = group.in_use
+    in_use = members.in_use
 
     proxy.target = standby.url
     lose_connections(app)
-    group.look()
+    members.look()
 
-    assert (in_use, group.in_use) == (1, 1)
+    assert (in_use, members.in_use) == (1, 1)
     assert app.test_client().get("/ready").status_code == 503
+
+
+def test_a_standby_that_has_come_further_than_the_new_primary_is_not_asked(
+    tmp_path, start, secrets, monkeypatch
+):
+    """It has received what the last primary sent to it alone, and does not follow the new one."""
+    monkeypatch.setattr(group.Standbys, "_start", lambda self: None)
+    with two_servers(tmp_path) as (primary, further), cluster() as new:
+        new.follow(primary)
+        new.start()
+        execute(further, "SELECT pg_wal_replay_resume()")
+        frozen = new.freeze()
+        execute(
+            primary, "CREATE TABLE lost AS SELECT repeat('x', 1000) FROM generate_series(1, 999)"
+        )
+        eventually(lambda: ask(further, "SELECT to_regclass('lost') IS NOT NULL"))
+        primary.kill()
+        for pid in frozen:
+            os.kill(pid, signal.SIGCONT)
+        new.promote()
+        app = start(new.url, READ_DATABASE_URL=further.url, READ_MAX_LAG=60)
+        api = Api(app.test_client(), secrets)
+        standbys.of(app).look()
+        token = api.newcomer()
+        todo = api("POST", "/todos", TODO, token=token).json
+        standbys.of(app).look()
+
+        assert statuses(api, token, todo["ownerId"], todo["id"]) == {200}
+        assert standbys.of(app).in_use == 0
 
 
 def test_of_several_hosts_the_standby_is_passed_over(servers, start, secrets):
