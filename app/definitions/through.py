@@ -117,9 +117,14 @@ def _names(links: LinkTable) -> str:
 def _share_tables(first: Mapping[str, RelatedModel], second: Mapping[str, RelatedModel]) -> bool:
     """Return True if the models by their keys are the same, or models in JSON with one table."""
     return first.keys() == second.keys() and all(
-        model == second[key] or (model.definition and second[key].definition)
+        model == second[key] or (_has_own_table(model) and _has_own_table(second[key]))
         for key, model in first.items()
     )
+
+
+def _has_own_table(model: RelatedModel) -> bool:
+    """Return True for a model in JSON whose table no other may have; users have Ostiary's."""
+    return model.definition is not None and model.resource != USERS
 
 
 def _key_to(target: RelatedModel, keys: Mapping[str, RelatedModel | None], own_key: str) -> str:

@@ -135,6 +135,18 @@ def test_of_a_model_and_one_that_extends_it_the_latter_is_to_have_another_path(
     assert refused(models) == [f"{derived}.json: plural: Docs is taken by Doc; set another"]
 
 
+def test_a_table_of_links_that_users_and_a_model_would_share_is_a_problem(refused):
+    models = {
+        "a": model("Person", base="User", relations=TAGS),
+        "b": model("Other", relations=TAGS, mongodb={"collection": "person"}),
+        "tag": model("Tag"),
+    }
+
+    [problem] = refused(models)
+
+    assert "relations.tags: its table person_tag is that of " in problem
+
+
 def test_the_table_of_links_is_a_problem_if_it_is_that_of_a_model(refused):
     models = {
         "doc": model("Doc", relations=TAGS),

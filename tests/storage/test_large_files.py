@@ -159,7 +159,8 @@ def test_slow_uploads_hold_no_thread(server, session, begin):
         connection.sendall(START)
     eventually(lambda: len(files_of(server)) == 8)
     with ThreadPoolExecutor(1) as pool:
-        answered = pool.submit(session.get, f"{server.url}/api/bigs", timeout=2).result()
+        # Two threads would wait eight seconds for all of them.
+        answered = pool.submit(session.get, f"{server.url}/api/bigs", timeout=6).result()
 
     assert answered.status_code == 200
     # They are closed, as too little of them arrives.
