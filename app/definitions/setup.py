@@ -31,7 +31,7 @@ from .reading import Models, json_models, read_folder
 from .related_models import RelatedModels
 from .relations import Relations, ResolvedRelations
 from .resources import make_resource, with_switches
-from .role_endpoints import register_endpoints_of_roles
+from .role_endpoints import register_endpoints_of_roles, resource_names
 from .roles import RESOURCES
 from .tables import Tables
 from .taken_names import (
@@ -69,7 +69,7 @@ def init_app(app: Flask) -> None:
     models = json_models.of(app)
     sources = app.config["DATA_SOURCES"]
     public = [name for name in sources if _is_public(sources[name])]
-    reserved = reserved_names(models, public, app.config)
+    reserved = reserved_names(resource_names(models.public_roles), public, app.config)
     _serve_python(app, models, reserved)
     served = _served(app)
     check_names(models, shipped_names(models, served, app.config), reserved)

@@ -11,7 +11,6 @@ from app.users.resource import users
 
 from .definition import Definition
 from .reading import Models
-from .role_endpoints import ENDPOINTS
 
 # What tables, names and paths belong to that no model in JSON has.
 SERVICE, SERVICE_USERS = "Ostiary", "Ostiary's users"
@@ -25,15 +24,17 @@ RESERVED = (
 Owner = Definition | str
 
 
-def reserved_names(models: Models, sources: Iterable[str], settings: Settings) -> dict[str, str]:
+def reserved_names(
+    roles: Iterable[str], sources: Iterable[str], settings: Settings
+) -> dict[str, str]:
     """Return the names and paths of other parts of the service, and of public data sources.
 
-    Each has what a message calls its owner.
+    `roles` are the names of the resources of roles that are served. Each name has what a message
+    calls its owner.
     """
     own = (*RESERVED, "admin") if settings["ADMIN_ENABLED"] else RESERVED
-    roles = [resource.name.lower() for resource in ENDPOINTS.values() if models.public_roles]
-    of_sources = {name.lower(): f"the data source {name}" for name in sources}
-    return dict.fromkeys([*own, *roles], SERVICE) | of_sources
+    taken = dict.fromkeys([*own, *map(str.lower, roles)], SERVICE)
+    return taken | {name.lower(): f"the data source {name}" for name in sources}
 
 
 def shipped_names(models: Models, served: Iterable[Resource], settings: Settings) -> dict[str, str]:
