@@ -472,13 +472,16 @@ def error_response(error: HTTPException) -> Response:
     """Answer with `{"status", "message", "error": {...}}`, keeping the error's own headers."""
     response = jsonify(error_body(error))
     response.status_code = error.code or 500
-    response.headers.extend(
-        {name: value for name, value in error.get_headers() if name != "Content-Type"}
-    )
+    response.headers.extend(error_headers(error))
     challenge = getattr(error, "challenge", "Bearer" if response.status_code == 401 else None)
     if challenge:
         response.headers["WWW-Authenticate"] = challenge
     return response
+
+
+def error_headers(error: HTTPException) -> dict[str, str]:
+    """Return the header fields of an error's own, such as `Retry-After`."""
+    return {name: value for name, value in error.get_headers() if name != "Content-Type"}
 
 
 def error_body(error: HTTPException) -> dict[str, Any]:

@@ -54,13 +54,14 @@ OPTIONAL_FEATURES = {
     "ACCOUNT_PAGE": "app.account.views",
     "ADMIN_ENABLED": "app.admin.setup",
     "CORS_ORIGINS": "app.http.cors",
-    "DATA_SOURCES": "app.datasources.endpoints",
     "EXPLORER_ENABLED": "app.explorer.views",
     "METRICS_ENABLED": "app.metrics.setup",
     "PROVIDERS": "app.oauth.setup",
     "READ_DATABASE_URL": "app.users.sessions.positions",
     "STATIC_FOLDER": "app.frontend.middleware",
     "STORES": "app.storage.setup",
+    # After the others, whose names no public data source has.
+    "DATA_SOURCES": "app.datasources.endpoints",
 }
 
 

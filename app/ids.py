@@ -14,22 +14,41 @@ Id = int | str
 #: Characters of an id that is text, unless its column says otherwise.
 MAX_TEXT_ID = 255
 UUID_LENGTH = 36
+#: Seconds by which a clock may be set back without an effect on the order of new UUIDs: more than a
+#: time service corrects at once, and less than by which a clock is wrong.
+CLOCK_CORRECTION = 10
 #: The highest id that clients may choose where ids count up: those generated after it stay exact in
 #: JavaScript.
 MAX_CHOSEN = 2**52
 
 
-def new_uuid() -> str:
-    """Return a UUID of version 7 (RFC 9562, 5.7): rows sort by the time of their creation.
+class Uuids:
+    """Generates UUIDs of version 7 (RFC 9562, 5.7): rows sort by the time of their creation.
 
     Indexes grow at their end, as with ids that count up. The 12 bits after the milliseconds are
-    their fraction (6.2, method 3), so that rows of one request are in their order too.
+    their fraction (6.2, method 3), so that rows of one request are in their order too. They stay in
+    it if the clock is set back a little: the time goes on in the smallest steps then.
     """
-    milliseconds, rest = divmod(time.time_ns(), 1_000_000)
-    fraction = rest * 4096 // 1_000_000
-    random = int.from_bytes(os.urandom(8), "big") & (1 << 62) - 1
-    digits = f"{(milliseconds << 80 | 7 << 76 | fraction << 64 | 2 << 62 | random):032x}"
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+    def __init__(self) -> None:
+        # The last time, in 4096ths of a millisecond.
+        self._last = 0
+
+    def __call__(self) -> str:
+        """Return a new id: 32 hexadecimal digits, with hyphens."""
+        milliseconds, rest = divmod(time.time_ns(), 1_000_000)
+        moment = milliseconds << 12 | rest * 4096 // 1_000_000
+        if moment <= self._last < moment + CLOCK_CORRECTION * 1000 * 4096:
+            moment = self._last + 1
+        # Threads that meet here take the same time, and other random bits.
+        self._last = moment
+        random = int.from_bytes(os.urandom(8), "big") & (1 << 62) - 1
+        of_time = (moment >> 12) << 80 | (moment & 0xFFF) << 64
+        digits = f"{of_time | 7 << 76 | 2 << 62 | random:032x}"
+        return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+new_uuid = Uuids()
 
 
 class ObjectIds:

@@ -29,8 +29,8 @@ INTERNALS = {
         "gunicorn.http.body.Body": "reader",
         "gunicorn.http.body.LengthReader": "length",
         "gunicorn.http.errors": "ChunkMissingTerminator ExpectationFailed InvalidChunkExtension"
-        " InvalidChunkSize InvalidRequestLine LimitRequestHeaders LimitRequestLine ParseException"
-        " UnsupportedTransferCoding",
+        " InvalidChunkSize InvalidRequestLine InvalidResponseHeader InvalidResponseHeaderName"
+        " LimitRequestHeaders LimitRequestLine ParseException UnsupportedTransferCoding",
         "gunicorn.http.message.Request": "_expected_100_continue body force_close headers method"
         " parse_headers path peer_addr uri version",
         "gunicorn.http.parser": "RequestParser",

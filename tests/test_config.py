@@ -204,6 +204,24 @@ def test_the_token_middleware_has_defaults_for_missing_keys(create):
             ["the database cannot be used"],
         ),
         (
+            {"SQLALCHEMY_DATABASE_URI": "postgresql+psycopg://ada:hush"},
+            ["the database cannot be used", "user:password@host"],
+        ),
+        (
+            {"READ_DATABASE_URL": "postgresql+psycopg://ada:hush"},
+            ["READ_DATABASE_URL", "user:password@host"],
+        ),
+        *[
+            ({"SQLALCHEMY_ENGINE_OPTIONS": options}, ["SQLALCHEMY_ENGINE_OPTIONS"])
+            for options in ({"size": 2}, {"pool": 1})
+        ],
+        *[
+            ({name: value}, [name])
+            for name in ("MODELS_FOLDER", "TEMPLATES_FOLDER", "PROJECT_FILE", "MAIL_FOLDER")
+            for value in ("x" * 300, "a\0b")
+        ],
+        ({"STATIC_FOLDER": "a\0b"}, ["STATIC_FOLDER"]),
+        (
             {"SQLALCHEMY_DATABASE_URI": "postgresql+psycopg://ada:hush@127.0.0.1:1/x"},
             ["the database cannot be used", "127.0.0.1"],
         ),

@@ -117,7 +117,7 @@ def test_each_mail_arrives_once_and_all_though_a_worker_is_killed(database_url, 
     ):
         for email in everyone:
             user = {"email": email, "password": PASSWORD}
-            requests.post(f"{server.url}/api/users", json=user, timeout=10).raise_for_status()
+            requests.post(f"{server.url}/api/users", json=user, timeout=60).raise_for_status()
         for email in everyone:
             request_reset(server, email)
         once = [postbox.wait().rcpt_tos[0] for _ in everyone]
@@ -137,5 +137,5 @@ def test_each_mail_arrives_once_and_all_though_a_worker_is_killed(database_url, 
 
 
 def request_reset(server, email):
-    answer = requests.post(f"{server.url}/api/users/reset", json={"email": email}, timeout=10)
+    answer = requests.post(f"{server.url}/api/users/reset", json={"email": email}, timeout=60)
     assert answer.status_code == 200

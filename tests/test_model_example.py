@@ -90,7 +90,7 @@ def test_the_model_of_the_document_works_as_printed_beside_the_shop(project):
             calls, project, API=api, JSON="Content-Type: application/json", TOKEN=login(api)
         )
         missing = requests.post(
-            f"{api}/notes/1/star", headers={"Authorization": login(api, "eve")}, timeout=10
+            f"{api}/notes/1/star", headers={"Authorization": login(api, "eve")}, timeout=60
         )
 
     assert "Checked 7 models: all in order.\n" in printed
@@ -135,8 +135,8 @@ def test_the_model_in_json_works_as_printed_beside_the_shop(project):
 def login(api, name="ada"):
     """Register a user; return the token of a login."""
     user = {"email": f"{name}@example.com", "password": "a quiet harbour"}
-    requests.post(f"{api}/users", json=user, timeout=10)
-    return requests.post(f"{api}/users/login", json=user, timeout=10).json()["id"]
+    requests.post(f"{api}/users", json=user, timeout=60)
+    return requests.post(f"{api}/users/login", json=user, timeout=60).json()["id"]
 
 
 def test_the_documented_receiver_gets_the_event(make_app, caplog):

@@ -188,8 +188,16 @@ NEEDS = [
         "each change commits by itself, unless `ysql_yb_ddl_transaction_block_enabled` is set",
     ),
     Need(
+        "Whether a server is a standby",
+        r"\bpg_is_in_recovery\b",
+        "each new connection",
+        SUPPORTED,
+        "the function is there, for tools: always `false`",
+        SUPPORTED,
+    ),
+    Need(
         "Positions in the WAL",
-        r"\bpg_(is_in_recovery|current_wal_\w+_lsn|last_wal_replay_lsn|control_checkpoint)\b",
+        r"\bpg_(current_wal_\w+_lsn|last_wal_(receive|replay)_lsn|control_checkpoint)\b",
         "`READ_DATABASE_URL` alone",
         "each node has its own: leave the setting out",
         "leave the setting out: every node answers reads",

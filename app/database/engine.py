@@ -13,7 +13,7 @@ from typing import Any
 
 from flask import has_request_context
 from sqlalchemy import URL, Connection, Dialect, Engine, event, make_url
-from sqlalchemy.exc import InvalidatePoolError
+from sqlalchemy.exc import ArgumentError, InvalidatePoolError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from app.settings import Settings
@@ -32,6 +32,8 @@ POSTGRES_DEFAULTS = {
     "keepalives_count": 2,
     "tcp_user_timeout": 10_000,
 }
+# libpq's parameter for the server that it chooses of several; by default the first that answers.
+TARGET = "target_session_attrs"
 FIXED_OPTIONS = {"isolation_level": "AUTOCOMMIT", "hide_parameters": True}
 #: Seconds after which PostgreSQL ends a transaction that sends nothing, as that of a host that
 #: died.
@@ -53,6 +55,18 @@ BOUND = "bound"
 ALL_BUT_OWNER = stat.S_IRWXG | stat.S_IRWXO
 
 
+def read_url(address: str) -> URL:
+    """Return the URL of a database; raise ValueError, whose text has nothing of the address."""
+    try:
+        return make_url(address)
+    except (ArgumentError, ValueError):
+        # SQLAlchemy quotes what it takes for the port, which may be a password without a host.
+        raise ValueError(
+            "the address must look like postgresql+psycopg://user:password@host:5432/database or"
+            " sqlite:///file"
+        ) from None
+
+
 def engine_options(config: Settings) -> dict[str, object]:
     """Return the arguments of `create_engine`: the defaults, overridden by the settings.
 
@@ -60,7 +74,7 @@ def engine_options(config: Settings) -> dict[str, object]:
     they are in a `transaction()`, and errors and logs never contain their values.
     """
     given = config["SQLALCHEMY_ENGINE_OPTIONS"]
-    url = make_url(config["SQLALCHEMY_DATABASE_URI"])
+    url = read_url(config["SQLALCHEMY_DATABASE_URI"])
     pool = _pool_options(url, config)
     options = {"query_cache_size": QUERY_CACHE, **pool, **given, **FIXED_OPTIONS}
     if url.get_backend_name() == "postgresql":
@@ -100,7 +114,15 @@ def connect_arguments(url: URL, config: Settings) -> dict[str, object]:
     if config["PGBOUNCER"]:
         return {**defaults, "prepare_threshold": None, **given}
     options = _postgres_options(url, config["STATEMENT_TIMEOUT"])
-    return {**defaults, "options": options, **given}
+    return {**defaults, **_choice_of_host(url), "options": options, **given}
+
+
+def _choice_of_host(url: URL) -> dict[str, object]:
+    """Return which of several hosts libpq chooses, if the URL does not say it."""
+    hosts = url.query.get("host", "")
+    has_several = not isinstance(hosts, str) or "," in hosts
+    is_given = TARGET in url.query
+    return {TARGET: "primary"} if has_several and not is_given else {}
 
 
 def _postgres_options(url: URL, statement_timeout: float) -> str:
@@ -137,6 +159,17 @@ def prepare_engine(engine: Engine, config: Settings, logger: Logger) -> None:
         _replace_read_only(engine.dialect, lambda: True)
 
 
+def require_primary(engine: Engine) -> None:
+    """Refuse new connections to standbys, of an engine that `prepare_engine` has prepared.
+
+    A proxy takes the last primary for the present one for some seconds, and a standby may lack what
+    was acknowledged. A server ends its connections before it becomes a standby, so that none has
+    to be asked again.
+    """
+    if engine.dialect.name == "postgresql":
+        event.listen(engine, "connect", lambda connection, _record: connection.refuse_standby())
+
+
 def _prepare_sqlite(connection: sqlite3.Connection, _record: ConnectionPoolEntry) -> None:
     """Set the pragmas: WAL, foreign keys, and the size of the cache."""
     for pragma in (
@@ -158,7 +191,8 @@ def _prepare_postgresql(
     statement_timeout: float, connection: Any, record: ConnectionPoolEntry
 ) -> None:
     record.info[STATEMENTS] = _libpq().Statements(connection)
-    record.info[BOUND] = connection.limit(statement_timeout)
+    connection.ask_server(statement_timeout)
+    record.info[BOUND] = connection.bound
 
 
 def _libpq() -> Any:

@@ -24,7 +24,11 @@ FAILED = ExecStatus.FATAL_ERROR
 GRACE = 5.0
 # Seconds between two looks of psycopg for a signal.
 INTERVAL = 0.1
-TIME_OUT = "SELECT extract(epoch FROM current_setting('statement_timeout')::interval)::float8"
+# The server's time-out of statements, in seconds, and whether it is a standby.
+SERVER = (
+    "SELECT extract(epoch FROM current_setting('statement_timeout')::interval)::float8,"
+    " pg_is_in_recovery()"
+)
 
 
 class BoundedConnection(Connection[Any]):
@@ -32,6 +36,8 @@ class BoundedConnection(Connection[Any]):
 
     #: Seconds for an answer; None without a limit.
     bound: float | None = None
+    #: Whether the server was a standby when it was asked.
+    is_standby = False
 
     def wait(
         self,
@@ -60,17 +66,24 @@ class BoundedConnection(Connection[Any]):
         self.close()
         return OperationalError(f"the server has not answered for {self.bound:g} s")
 
-    def limit(self, seconds: float) -> float | None:
-        """Wait as long as the server's time-out of statements says, and GRACE; return the bound.
+    def ask_server(self, seconds: float) -> None:
+        """Ask the server for its time-out of statements, and whether it is a standby.
 
-        Without a time-out there, as of a role behind PgBouncer, there is none here. The server has
-        so many seconds to say which it is.
+        It has so many seconds, and GRACE, for the answer; later ones are waited for as long as its
+        time-out says, and GRACE. Without a time-out there, as of a role behind PgBouncer, there is
+        none here.
         """
         self.bound = seconds + GRACE
-        [value] = self.query(TIME_OUT)
+        value, is_standby = self.query(SERVER)
         time_out = float(value or 0)
+        self.is_standby = is_standby == "t"
         self.bound = time_out + GRACE if time_out else None
-        return self.bound
+
+    def refuse_standby(self) -> None:
+        """Close the connection and raise OperationalError if the server was a standby."""
+        if self.is_standby:
+            self.close()
+            raise OperationalError("the server is a standby, and not the primary")
 
     def query(self, sql: str) -> list[str | None]:
         """Return the one row of a query, its values as text; close the connection if it fails."""

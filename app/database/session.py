@@ -18,7 +18,7 @@ from app.state import AppState
 
 from . import pool
 from .dialects import BEGIN
-from .engine import engine_options, prepare_engine
+from .engine import engine_options, prepare_engine, require_primary
 from .execution import control, take
 
 # The attribute of `g` with the open transaction; None after the last one.
@@ -206,11 +206,17 @@ engines = AppState[Engine]("database engine")
 
 
 def init_app(app: Flask) -> None:
-    """Connect the app to its database."""
+    """Connect the app to its database; raise ValueError for settings that cannot be used."""
     app.config["SQLALCHEMY_ENGINE_OPTIONS"] = engine_options(app.config)
-    db.init_app(app)
+    try:
+        db.init_app(app)
+    except (AttributeError, TypeError) as error:
+        # Options that no engine, pool or driver of this database has, or of another type.
+        problem = str(error).partition(", using ")[0]
+        raise ValueError(f"SQLALCHEMY_ENGINE_OPTIONS: {problem}") from None
     with app.app_context():
         engine = db.engine
     prepare_engine(engine, app.config, app.logger)
+    require_primary(engine)
     engines.set(app, engine)
     pool.init_app(app)

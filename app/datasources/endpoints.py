@@ -27,6 +27,8 @@ from .sources import create_sources
 
 # Names of data sources, functions and arguments that may be used in a path.
 SEGMENT = re.compile(r"[A-Za-z]\w*", re.ASCII)
+# The name of the blueprint that is registered after those of data sources.
+LAST = "openapi"
 
 
 def init_app(app: Flask) -> None:
@@ -41,7 +43,7 @@ def init_app(app: Flask) -> None:
 
 def _check_names(app: Flask, source: DataSource) -> None:
     """Raise ConfigurationError for names that cannot be used in a path or are taken."""
-    if source.name.lower() in {name.lower() for name in app.blueprints}:
+    if source.name.lower() in {LAST, *map(str.lower, app.blueprints)}:
         raise ConfigurationError(f"data source {source.name!r} cannot be public: the name is taken")
     in_paths = [variables_in(operation, "path") for operation in source.operations.values()]
     for name in (source.name, *source.operations, *chain.from_iterable(in_paths)):

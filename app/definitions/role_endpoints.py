@@ -151,6 +151,11 @@ ENDPOINTS = {
 }
 
 
+def resource_names(public: Collection[str]) -> list[str]:
+    """Return the names of the resources that are served where some of the roles are public."""
+    return [resource.name for resource in ENDPOINTS.values()] if public else []
+
+
 def register_endpoints_of_roles(app: Flask, public: Collection[str]) -> None:
     """Serve those of Role and RoleMapping that are public; each may have relations to the other."""
     if public:

@@ -1,7 +1,7 @@
 """Serve the models of MODELS_FOLDER."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -34,10 +34,16 @@ from .reading import Models, json_models, read_folder
 from .related_models import RelatedModels
 from .relations import Relations, ResolvedRelations
 from .resources import make_resource, with_switches
-from .role_endpoints import register_endpoints_of_roles
+from .role_endpoints import register_endpoints_of_roles, resource_names
 from .roles import RESOURCES
 from .tables import Tables
-from .taken_names import check_names, free_resources, reserved_names, takes_place
+from .taken_names import (
+    check_names,
+    free_resources,
+    reserved_names,
+    shipped_names,
+    takes_place,
+)
 from .users import declare_users, make_users
 
 SUBJECT = "the models"
@@ -49,7 +55,8 @@ def read_models(app: Flask) -> None:
     Raises ConfigurationError if there is no such folder.
     """
     folder = Path(os.path.abspath(Path(app.instance_path, app.config["MODELS_FOLDER"])))
-    if not folder.is_dir():
+    # Path.is_dir raises some errors, such as for a folder that is closed to the service.
+    if not os.path.isdir(folder):
         raise ConfigurationError(f"MODELS_FOLDER cannot be used: there is no folder {folder}")
     models = read_folder(app, folder)
     json_models.set(app, models)
@@ -65,9 +72,10 @@ def init_app(app: Flask) -> None:
     models = json_models.of(app)
     sources = app.config["DATA_SOURCES"]
     public = [name for name in sources if _is_public(sources[name])]
-    _serve_python(app, models, public)
+    reserved = reserved_names(resource_names(models.public_roles), public, app.config)
+    _serve_python(app, models, reserved)
     served = _served(app)
-    check_names(models, served, public, reserved_names(app.config))
+    check_names(models, shipped_names(models, served, app.config), reserved)
     usual = with_added_relations(app, users)
     python = [*RESOURCES.values(), usual, *served]
     _embed(app, models, python)
@@ -112,20 +120,17 @@ def _served(app: Flask) -> list[Resource]:
     return [collection.resource for collection in served_collections.of(app).values()]
 
 
-def _serve_python(app: Flask, models: Models, sources: Sequence[str]) -> None:
-    """Register the models in Python; `sources` are the names of the public data sources."""
+def _serve_python(app: Flask, models: Models, reserved: Mapping[str, str]) -> None:
+    """Register the models in Python."""
     for module in models.modules.values():
         with reporting(models.problems):
             module.call(INIT_APP, app)
-    for resource, file in _free_resources(app, models, sources).items():
+    shipped = shipped_names(models, _served(app), app.config)
+    for resource, file in free_resources(models, {**shipped, **reserved}).items():
         try:
             register_resource(app, resource)
         except ConfigurationError as error:
             models.problems.add(file, str(error))
-
-
-def _free_resources(app: Flask, models: Models, sources: Sequence[str]) -> dict[Resource, str]:
-    return free_resources(models, _served(app), sources, reserved_names(app.config))
 
 
 def _is_public(data_source: object) -> bool:

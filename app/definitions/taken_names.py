@@ -6,25 +6,50 @@ from app.database.metadata import project_tables
 from app.database.session import db
 from app.properties.properties import MAPPINGS
 from app.rest.resource import Resource
-from app.settings import Settings
+from app.settings import Settings, SettingsSchema
 from app.users.resource import users
 
 from .definition import Definition
 from .reading import Models
 
-# What tables and paths belong to that no model has.
-SERVICE = "Ostiary"
-# The paths of other parts of the service.
+# What tables, names and paths belong to that no model in JSON has.
+SERVICE, SERVICE_USERS = "Ostiary", "Ostiary's users"
+# The names and paths of other parts of the service: of its blueprints, the document and the log.
 RESERVED = (
-    *("openapi", "openapi.json", "explorer", "health", "status", "confirmation", "user_pages"),
-    *("oauth", "audit"),
+    *("account_page", "admin_page", "api_status", "audit", "confirmation", "explorer", "health"),
+    *("mailed_login", "oauth", "openapi", "openapi.json", "page_assets", "status", "user_pages"),
 )
+# Who has a name, a path or a table: a model in JSON, compared by identity as it may have any name,
+# or the text that a message has for something else.
+Owner = Definition | str
 
 
-def reserved_names(settings: Settings) -> dict[str, str]:
-    """Return the names and paths of other parts of a service with these settings."""
-    names = (*RESERVED, "admin") if settings["ADMIN_ENABLED"] else RESERVED
-    return dict.fromkeys(names, SERVICE)
+def reserved_names(
+    roles: Iterable[str], sources: Iterable[str], settings: Settings
+) -> dict[str, str]:
+    """Return the names and paths of other parts of the service, and of public data sources.
+
+    `roles` are the names of the resources of roles that are served. Each name has what a message
+    calls its owner.
+    """
+    own = (*RESERVED, "admin") if settings["ADMIN_ENABLED"] else RESERVED
+    taken = dict.fromkeys([*own, *map(str.lower, roles)], SERVICE)
+    return taken | {name.lower(): f"the data source {name}" for name in sources}
+
+
+def shipped_names(models: Models, served: Iterable[Resource], settings: Settings) -> dict[str, str]:
+    """Return the names and paths of users and of models that are served already, with owners."""
+    taken: dict[str, str] = {}
+    for resource in served:
+        taken |= dict.fromkeys(_names(resource), f"the model {resource.name} in Python")
+    return taken | dict.fromkeys([users.name, _users_path(models, settings)], SERVICE_USERS)
+
+
+def _users_path(models: Models, settings: Settings) -> str:
+    """Return the path of users: the setting's, or that of the model which extends User."""
+    path: str = settings["USERS_PATH"]
+    is_usual = path == SettingsSchema().fields["USERS_PATH"].load_default
+    return (models.users.path if models.users and is_usual else path).lower()
 
 
 def takes_place(models: Models, sample: Resource) -> bool:
@@ -43,13 +68,12 @@ def takes_place(models: Models, sample: Resource) -> bool:
     return sample.name in taken
 
 
-def free_resources(
-    models: Models, served: Iterable[Resource], sources: Iterable[str], reserved: Mapping[str, str]
-) -> dict[Resource, str]:
-    """Return the models in Python whose names and paths are free; report the others."""
-    taken = {name: resource.name for resource in [users, *served] for name in _names(resource)}
-    taken |= {name.lower(): f"the data source {name}" for name in sources}
-    taken |= reserved
+def free_resources(models: Models, others: Mapping[str, str]) -> dict[Resource, str]:
+    """Return the models in Python whose names and paths are free; report the rest.
+
+    `others` are the names and paths of others, with their owners.
+    """
+    taken = dict(others)
     free = dict[Resource, str]()
     for resource, file in models.resources.items():
         if names := sorted(_names(resource) & taken.keys()):
@@ -64,43 +88,47 @@ def _names(resource: Resource) -> set[str]:
     return {resource.name.lower(), (resource.path or resource.name).lower()}
 
 
-def check_names(
-    models: Models, served: Iterable[Resource], sources: Iterable[str], reserved: Mapping[str, str]
-) -> None:
-    """Report names, paths and tables that two models have, or one of the public data sources."""
-    shipped = {resource.name.lower(): resource.name for resource in [users, *served]}
-    if models.users:
-        shipped[models.users.path.lower()] = users.name
-    taken = dict(reserved)
-    taken |= {name.lower(): f"the data source {name}" for name in sources}
-    taken |= shipped
-    tables = dict.fromkeys(db.metadata.tables, SERVICE)
+def check_names(models: Models, shipped: Mapping[str, str], reserved: Mapping[str, str]) -> None:
+    """Report names, paths and tables of models in JSON that something else has.
+
+    Of a model and one that extends it, the latter is to have others.
+    """
+    taken = dict[str, Owner]({**reserved, **shipped})
+    tables = dict[str, Owner](dict.fromkeys(db.metadata.tables, SERVICE))
     tables |= dict.fromkeys(project_tables(), "a model in Python")
-    for definition in models.all.values():
+    for definition in sorted(models.all.values(), key=lambda model: len(model.bases)):
         _claim_path(definition, taken, shipped)
         if definition.name in models.definitions:
             _claim_table(definition, tables)
 
 
-def _claim_path(definition: Definition, taken: dict[str, str], shipped: Mapping[str, str]) -> None:
-    """Report a path or a name that is taken, and a path below that of another model."""
+def _claim_path(
+    definition: Definition, taken: dict[str, Owner], shipped: Mapping[str, str]
+) -> None:
+    """Report a path or a name that is taken, and a path below that of a model in Python."""
     for name, key in {definition.path: "http.path", definition.plural: "plural"}.items():
-        other = taken.setdefault(name.lower(), definition.name)
-        if other != definition.name:
-            definition.at(key).add(f"{name} is taken by {other}; set another")
+        other = taken.setdefault(name.lower(), definition)
+        if other is not definition:
+            definition.at(key).add(f"{name} is taken by {_title(other)}; set another")
     head, _, rest = definition.path.lower().partition("/")
     if rest and head in shipped:
         definition.at("http.path").add(f"{definition.path} is below that of {shipped[head]}")
 
 
-def _claim_table(definition: Definition, tables: dict[str, str]) -> None:
+def _title(owner: Owner) -> str:
+    return owner.name if isinstance(owner, Definition) else owner
+
+
+def _claim_table(definition: Definition, tables: dict[str, Owner]) -> None:
     """Report a table that another model has; one of ours gets another name, unless it is set."""
     table = definition.table
     if tables.get(table) == SERVICE and not definition.table_key:
         definition.table = f"{table}_2"
         definition.at("name").warn(f"its table is {definition.table}: Ostiary has a table {table}")
     table, key = definition.table, definition.table_key
-    if (other := tables.setdefault(table, definition.name)) != definition.name:
+    if (other := tables.setdefault(table, definition)) is not definition:
         example = f'"{MAPPINGS[0]}": {{"table": "{table}_2"}}'
         hint = "" if key else f", for instance as `{example}`"
-        definition.at(key or "name").add(f"{other} has a table {table} already; set another{hint}")
+        definition.at(key or "name").add(
+            f"{_title(other)} has a table {table} already; set another{hint}"
+        )

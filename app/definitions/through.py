@@ -99,12 +99,32 @@ class ManyToMany:
         return Relation(THROUGH, target.resource, key, made.model, other)
 
     def _holder(self, links: LinkTable, ends: Mapping[str, RelatedModel]) -> str:
-        """Return whose a table between two models is already, if it is not theirs."""
+        """Return whose a table between two models is already, if it is not theirs.
+
+        Two models with the same table are a problem of their own, which is not reported again.
+        """
         if links.keys != ends:
-            return " and ".join(model.name for model in links.keys.values())
+            return "" if _share_tables(links.keys, ends) else _names(links)
         models = self._models.definitions.values()
         others = (definition.name for definition in models if definition.table == links.name)
         return next(others, "Ostiary" if links.name in db.metadata.tables else "")
+
+
+def _names(links: LinkTable) -> str:
+    return " and ".join(model.name for model in links.keys.values())
+
+
+def _share_tables(first: Mapping[str, RelatedModel], second: Mapping[str, RelatedModel]) -> bool:
+    """Return True if the models by their keys are the same, or models in JSON with one table."""
+    return first.keys() == second.keys() and all(
+        model == second[key] or (_has_own_table(model) and _has_own_table(second[key]))
+        for key, model in first.items()
+    )
+
+
+def _has_own_table(model: RelatedModel) -> bool:
+    """Return True for a model in JSON whose table no other may have; users have Ostiary's."""
+    return model.definition is not None and model.resource != USERS
 
 
 def _key_to(target: RelatedModel, keys: Mapping[str, RelatedModel | None], own_key: str) -> str:

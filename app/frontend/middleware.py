@@ -1,6 +1,7 @@
 """WSGI middleware that answers by the files of STATIC_FOLDER what is no route of the app."""
 
 import json
+import os
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
@@ -32,9 +33,14 @@ FILES = Rule("/<path:file>")
 def init_app(app: Flask) -> None:
     """Serve the folder; raise ConfigurationError if it has the project in it."""
     folder = Path(app.instance_path, app.config["STATIC_FOLDER"])
-    if Path(app.instance_path).resolve().is_relative_to(folder.resolve()):
+    try:
+        has_project = Path(app.instance_path).resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ConfigurationError(f"STATIC_FOLDER cannot be used: {error}") from None
+    if has_project:
         raise ConfigurationError(f"STATIC_FOLDER has the whole project in it: {folder}")
-    if not (folder / INDEX).is_file():
+    # Path.is_file raises some errors, such as for a folder that is closed to the service.
+    if not os.path.isfile(folder / INDEX):
         # As before the first build, which the tests and commands of a project do not need.
         app.logger.warning("STATIC_FOLDER has no %s: %s", INDEX, folder)
     app.wsgi_app = FrontEnd(app, app.wsgi_app, folder)  # type: ignore[method-assign]

@@ -1,5 +1,6 @@
 """The templates of mails and pages: those of the project take the place of ours by name."""
 
+import os
 from pathlib import Path
 
 from flask import Flask
@@ -19,7 +20,8 @@ def init_app(app: Flask) -> None:
     if app.config["TEMPLATES_FOLDER"] is None:
         return
     folder = Path(app.instance_path, app.config["TEMPLATES_FOLDER"])
-    if not folder.is_dir():
+    # Path.is_dir raises some errors, such as for a folder that is closed to the service.
+    if not os.path.isdir(folder):
         raise ConfigurationError(f"TEMPLATES_FOLDER cannot be used: there is no folder {folder}")
     own = FileSystemLoader(folder)
     _check(own, folder.name)

@@ -115,9 +115,10 @@ def _file_delivery(app: Flask) -> Deliver:
         probe = folder / ".writable"
         probe.touch()
         probe.unlink()
-    except OSError as error:
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", error)
         raise ConfigurationError(
-            f"the mail folder {folder} cannot be written: {error.strerror}"
+            f"MAIL_FOLDER cannot be used: the mail folder {folder} cannot be written: {reason}"
         ) from None
 
     def deliver(message: EmailMessage) -> str:

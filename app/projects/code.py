@@ -14,7 +14,8 @@ ENTRY = "init_app"
 def init_app(app: Flask) -> None:
     """Call the function of PROJECT_FILE; raise ConfigurationError for an error in its code."""
     path = Path(os.path.abspath(Path(app.instance_path, app.config["PROJECT_FILE"])))
-    if not path.is_file():
+    # Path.is_file raises some errors, such as for a folder that is closed to the service.
+    if not os.path.isfile(path):
         raise ConfigurationError(f"PROJECT_FILE cannot be used: there is no file {path}")
     function = getattr(load(app, path), ENTRY, None)
     if not callable(function):

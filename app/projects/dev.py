@@ -30,6 +30,7 @@ def dev(ctx: click.Context) -> None:
 
     Runs the migrations that are missing at each start too. HOST and PORT are the address.
     """
+    listening.check_environment()
     click.echo(
         f"Serving on http://{listening.address()}. A change of the project's files starts it again;"
         " Ctrl-C ends it."

@@ -22,9 +22,9 @@ def enter_project() -> None:
     folder = Path.cwd()
     if os.environ.get("INSTANCE_PATH") or folder.samefile(CODE):
         return
-    if not (folder / "config.py").is_file():
+    if not os.path.isfile(folder / "config.py"):
         raise ConfigurationError(
-            "there is no project here, as this folder has no config.py; "
-            "`ostiary new NAME` makes one"
+            "there is no project here, as this folder has no config.py and INSTANCE_PATH is not"
+            " set; `ostiary new NAME` makes one"
         )
     os.environ["INSTANCE_PATH"] = str(folder)

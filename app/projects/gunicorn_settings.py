@@ -11,12 +11,11 @@ from app.metrics.hooks import (  # noqa: F401
 from app.server import listening
 from app.server.hooks import pre_fork, when_ready  # noqa: F401
 from app.server.incoming import MAX_LINE
-from app.settings import SettingsSchema
 
 bind = listening.address()
 worker_class = "app.server.worker.BufferingWorker"
-workers = listening.number("WEB_CONCURRENCY", 2)
-threads = listening.number("THREADS", SettingsSchema().fields["THREADS"].load_default)
+workers = listening.processes()
+threads = listening.threads()
 
 # Loaded once before the fork, so that an invalid setting stops the start.
 preload_app = True

@@ -4,40 +4,18 @@ import gc
 import os
 import signal
 import sys
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
-from flask import Flask
 from flask.cli import ScriptInfo
-from gunicorn.app.base import Application
-from gunicorn.config import Config, get_default_config_file
 
+from app.server import listening
 
-class Server(Application):
-    """gunicorn with our settings; `gunicorn.conf.py` and GUNICORN_CMD_ARGS override them."""
-
-    cfg: Config
-
-    def __init__(self, **overrides: object) -> None:
-        self.overrides = overrides
-        super().__init__()
-
-    def load_config(self) -> None:
-        """Read the settings; the command line is not gunicorn's."""
-        self.load_config_from_module_name_or_filename("python:app.projects.gunicorn_settings")
-        arguments = self.cfg.parser().parse_args(self.cfg.get_cmd_args_from_env())
-        if file := arguments.config or get_default_config_file():
-            self.load_config_from_file(file)
-        for name, value in (vars(arguments) | self.overrides).items():
-            if name != "args" and value is not None:
-                self.cfg.set(name, value)
-        os.chdir(self.cfg.chdir)
-
-    def load(self) -> Flask:
-        """Build the app."""
-        app: Flask = import_module("ostiary.wsgi").app
-        return app
+if TYPE_CHECKING:
+    from .server import Server
 
 
 @click.command()
@@ -49,8 +27,9 @@ def run(ctx: click.Context, no_migrate: bool) -> None:
     HOST and PORT are the address; WEB_CONCURRENCY is the number of processes, THREADS that of the
     threads of each. GUNICORN_CMD_ARGS has options of gunicorn.
     """
+    listening.check_environment()
     if no_migrate:
-        Server().run()
+        make_server().run()
     else:
         migrate_and_serve(ctx)
 
@@ -59,11 +38,17 @@ def migrate_and_serve(ctx: click.Context, **settings: object) -> None:
     """Migrate the database, and serve with gunicorn's settings and these until a signal ends it."""
     # As `ostiary.wsgi` says, which enables it.
     gc.disable()
-    server = Server(**settings)
+    server = make_server(**settings)
     # Once for both processes.
     import_module("app.factory")
     _prepare_database(ctx)
     server.run()
+
+
+def make_server(**settings: object) -> "Server":
+    """Return gunicorn with these settings; it reads its environment when it is imported."""
+    server: Server = import_module("app.projects.server").Server(**settings)
+    return server
 
 
 def _prepare_database(ctx: click.Context) -> None:
@@ -77,7 +62,9 @@ def _prepare_database(ctx: click.Context) -> None:
 
     def pass_on(number: int, _: object) -> None:
         received.append(number)
-        os.kill(process, number)
+        # It may have ended.
+        with suppress(ProcessLookupError):
+            os.kill(process, number)
 
     before = signal.signal(signal.SIGTERM, pass_on)
     _, status = os.waitpid(process, 0)

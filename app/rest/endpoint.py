@@ -151,7 +151,7 @@ class Endpoint:
 served_endpoints = AppState[dict[str, Endpoint]]("endpoints", factory=lambda _app: {})
 # The methods of each model that are switched off.
 switched_off = AppState[dict[str, Sequence[str]]]("methods switched off", factory=lambda _app: {})
-# Which model is served at which first segment of a path.
+# The name of what is served at a path below the base path.
 _holders = AppState[dict[str, str]]("paths of models", factory=lambda _app: {})
 
 
@@ -200,8 +200,10 @@ def register_endpoints(
 
     `dynamic` are the roles that depend on the row, and `kept` rules that ACLS does not replace.
     Raises ConfigurationError for a rule of a method that has no endpoint, for one for $owner or a
-    dynamic role that cannot apply to its method, and for a path that is taken.
+    dynamic role that cannot apply to its method, and for a name or a path that is taken.
     """
+    if name in app.blueprints:
+        raise ConfigurationError(f"{name} is served already; set another name")
     # RoutedPaths lowers the case of this segment.
     segment = (path or name).lower()
     declared = list(endpoints)
@@ -229,10 +231,13 @@ def _methods(endpoints: Iterable[Endpoint], attribute: str) -> set[str]:
 
 
 def _claim_path(app: Flask, segment: str, name: str) -> None:
-    """Raise ConfigurationError for a path at which something else is served."""
-    holder = _holders.of(app).setdefault(segment, name)
-    if holder != name:
-        raise ConfigurationError(f"{name} cannot be served at /{segment}: {holder} is served there")
+    """Raise ConfigurationError for a path at which something is served, whatever its name is."""
+    holders = _holders.of(app)
+    if segment in holders:
+        raise ConfigurationError(
+            f"{name} cannot be served at /{segment}: {holders[segment]} is served there"
+        )
+    holders[segment] = name
 
 
 def _not_found(**arguments: str) -> ResponseReturnValue:

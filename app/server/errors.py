@@ -1,11 +1,19 @@
 """The JSON error responses for requests that gunicorn rejects."""
 
+import secrets
+from datetime import UTC, datetime
+from traceback import format_tb
+
 from flask import Response, json
+from gunicorn.glogging import Logger
 from gunicorn.http import errors as gunicorn
 from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
-from app.errors import error_body
+from app.errors import error_body, error_headers
+from app.http.headers import ALWAYS
+
+from .connection import Connection
 
 HTTP_ERRORS: dict[type[Exception], type[HTTPException]] = {
     gunicorn.LimitRequestLine: exceptions.RequestURITooLarge,
@@ -14,25 +22,55 @@ HTTP_ERRORS: dict[type[Exception], type[HTTPException]] = {
     gunicorn.UnsupportedTransferCoding: exceptions.NotImplemented,
 }
 
+# Errors of gunicorn that the app causes by an answer, which are kinds of those of a request.
+OF_ANSWERS = gunicorn.InvalidResponseHeader, gunicorn.InvalidResponseHeaderName
+
+
+def is_of_request(error: Exception) -> bool:
+    """Return True for an error of gunicorn's or ours that a request has caused."""
+    is_known = isinstance(error, gunicorn.ParseException | HTTPException)
+    return is_known and not isinstance(error, OF_ANSWERS)
+
 
 def to_http_error(error: Exception) -> HTTPException:
     """Return the HTTP error for one of gunicorn's or ours, without any text of the request."""
-    if isinstance(error, gunicorn.ParseException):
-        kind = HTTP_ERRORS.get(type(error))
-        return kind() if kind else exceptions.BadRequest("The request is not valid HTTP.")
-    return error if isinstance(error, HTTPException) else exceptions.InternalServerError()
+    if not is_of_request(error):
+        return exceptions.InternalServerError()
+    if isinstance(error, HTTPException):
+        return error
+    kind = HTTP_ERRORS.get(type(error))
+    return kind() if kind else exceptions.BadRequest("The request is not valid HTTP.")
 
 
-def raw_response(error: HTTPException) -> bytes:
-    """Return the bytes of the response to a request that could not be read."""
+def raw_response(error: HTTPException, request_id: str) -> tuple[bytes, bytes]:
+    """Return the head and the body of the response to a request that could not be read."""
     response = Response(json.dumps(error_body(error)), error.code, mimetype="application/json")
+    response.date = datetime.now(UTC)
+    response.headers.extend(error_headers(error))
     response.headers.extend(
-        {
-            "Connection": "close",
-            "Content-Length": str(response.content_length),
-            "Cache-Control": "no-store",
-            "X-Content-Type-Options": "nosniff",
-            "Referrer-Policy": "no-referrer",
-        }
+        [
+            ("Connection", "close"),
+            ("X-Request-Id", request_id),
+            *ALWAYS,
+            ("Cache-Control", "no-store"),
+        ]
     )
-    return f"HTTP/1.1 {response.status}\r\n{response.headers}".encode() + bytes(response.data)
+    return f"HTTP/1.1 {response.status}\r\n{response.headers}".encode(), response.data
+
+
+def send_error(conn: Connection, error: Exception, log: Logger) -> None:
+    """Answer with a JSON error; log only the type of the error, as its text quotes the request.
+
+    An error in our own code is logged with its traceback.
+    """
+    answer, request_id = to_http_error(error), secrets.token_hex(16)
+    kind = f"{answer.code} {type(error).__name__}"
+    log.warning(
+        "refused a request of %s: %s %s",
+        *(conn.host, kind, request_id),
+        extra={"request_id": request_id},
+    )
+    if not is_of_request(error):
+        log.error("".join(format_tb(error.__traceback__)))
+    head, body = raw_response(answer, request_id)
+    conn.send(head if conn.incoming.is_head else head + body)

@@ -114,6 +114,13 @@ class IncomingRequest:
             raise TemporarilyUnavailable() from None
         return True
 
+    @property
+    def is_head(self) -> bool:
+        """Whether the answer has no body, as far as the method could be read."""
+        if self.has_head:
+            return self.request.method == "HEAD"
+        return self.data.startswith((b"HEAD ", b"\r\nHEAD "))
+
     def receive_upload(self) -> None:
         """Receive the body in a file without a name; raise TemporarilyUnavailable."""
         self.asks_for_upload = False
@@ -169,7 +176,6 @@ class IncomingRequest:
     def _read_head(self, end: int) -> None:
         """Let gunicorn parse the head, and take it away; raise its errors."""
         request = BufferedRequest(self._cfg, IterUnreader([bytes(self.data[:end])]), self._client)
-        del self.data[:end]
         request.version = min(request.version, VERSION)
         is_chunked = isinstance(request.body.reader, ChunkedReader)
         if is_chunked:
@@ -177,6 +183,7 @@ class IncomingRequest:
             self._body = ChunkedBody(request, self._max_body)
         else:
             self._body = SizedBody(request.body.reader.length, self._max_body)
+        del self.data[:end]
         # gunicorn would send "100 Continue" in a thread.
         self.expects_continue = request._expected_100_continue
         request._expected_100_continue = False

@@ -3,7 +3,23 @@
 import os
 from ipaddress import ip_address
 
+from app.settings import SettingsSchema
+
 MAX_PORT = 65_535
+
+
+def check_environment() -> None:
+    """End the start with one sentence for a wrong variable, to be called before gunicorn's import.
+
+    gunicorn reads WEB_CONCURRENCY when it is imported, and takes neither an empty one nor what is
+    no number. FORWARDED_ALLOW_IPS, which it would check, has no meaning beside our settings.
+    """
+    address()
+    processes()
+    threads()
+    if not os.environ.get("WEB_CONCURRENCY"):
+        os.environ.pop("WEB_CONCURRENCY", None)
+    os.environ.pop("FORWARDED_ALLOW_IPS", None)
 
 
 def address() -> str:
@@ -11,6 +27,16 @@ def address() -> str:
     host = os.environ.get("HOST") or "127.0.0.1"
     port = number("PORT", 3000, lowest=0, highest=MAX_PORT)
     return f"[{_ipv6(host)}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def processes() -> int:
+    """Return WEB_CONCURRENCY; end the start with one sentence for a wrong one."""
+    return number("WEB_CONCURRENCY", 2)
+
+
+def threads() -> int:
+    """Return THREADS; end the start with one sentence for a wrong one."""
+    return number("THREADS", SettingsSchema().fields["THREADS"].load_default)
 
 
 def number(name: str, default: int, lowest: int = 1, highest: int | None = None) -> int:

@@ -59,7 +59,8 @@ def _fields(
         "path": logs.without_token(QUERY.split(environ.get("RAW_URI", "-"), maxsplit=1)[0]),
         "route": None if rule is None else rule.rule,
         "status": resp.status_code,
-        "ms": round(request_time.total_seconds() * 1000),
+        # gunicorn's clock is that of the day, which may be set back meanwhile.
+        "ms": max(0, round(request_time.total_seconds() * 1000)),
         "bytes": resp.sent + resp.sock.file_bytes,
         "request_id": environ.get("HTTP_X_REQUEST_ID"),
         "user_id": environ.get(USER_ID),

@@ -10,14 +10,11 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from functools import partial
 from selectors import EVENT_READ, EVENT_WRITE, BaseSelector
-from traceback import format_tb
 
 from flask import Flask
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
-from gunicorn.http.errors import ParseException
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, ThreadWorker
-from werkzeug.exceptions import HTTPException
 
 from app import outbox
 from app.database.purging import purger
@@ -26,7 +23,7 @@ from app.hashing.slots import hash_slots
 from app.observability import health
 
 from .connection import Connection
-from .errors import raw_response, to_http_error
+from .errors import send_error
 from .hash_queue import HashQueue
 from .incoming import IncomingRequest
 from .memory import TRIM_INTERVAL, trim_malloc
@@ -288,7 +285,7 @@ class BufferingWorker(ThreadWorker):
             self.receiving.append(conn)
 
     def _refuse(self, conn: Connection, error: Exception) -> None:
-        self._send_error(conn, error)
+        send_error(conn, error, self.log)
         self._linger(conn)
 
     def _answer(self, conn: Connection) -> None:
@@ -343,7 +340,7 @@ class BufferingWorker(ThreadWorker):
         except OSError:
             self.log.exception("The rest of an answer could not be read.")
         except Exception as error:  # no error may end the thread
-            self._send_error(conn, error)
+            send_error(conn, error, self.log)
         return False
 
     def finish_request(self, conn: Connection, is_kept: bool) -> None:
@@ -426,15 +423,3 @@ class BufferingWorker(ThreadWorker):
         self.nr_conns -= 1
         self.uploads.end(conn)
         conn.close()
-
-    def _send_error(self, conn: Connection, exc: Exception) -> None:
-        """Answer with a JSON error; log only the type of the error, as its text quotes the request.
-
-        An error in our own code is logged with its traceback.
-        """
-        error = to_http_error(exc)
-        kind = f"{error.code} {type(exc).__name__}"
-        self.log.warning("refused a request of %s: %s", conn.host, kind)
-        if not isinstance(exc, ParseException | HTTPException):
-            self.log.error("".join(format_tb(exc.__traceback__)))
-        conn.send(raw_response(error))

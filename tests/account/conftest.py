@@ -66,7 +66,7 @@ class Service:
     def mail_to(self, email: str) -> str:
         """Deliver what is due; return the text of the newest mail to an address."""
         drain(self.app)
-        paths = sorted(self.mails.glob("*.eml"), key=lambda path: path.stat().st_mtime_ns)
+        paths = sorted(self.mails.glob("*.eml"), key=lambda path: int(path.stem))
         mails = [message_from_bytes(path.read_bytes(), policy=policy.default) for path in paths]
         *_, newest = (mail for mail in mails if mail["To"] == email)
         return newest.get_body(("plain",)).get_content()

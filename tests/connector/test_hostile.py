@@ -147,7 +147,7 @@ def test_waiting_for_a_token_ends_with_the_deadline():
 
     def fetch(_request, _deadline):
         is_fetching.set()
-        may_end.wait(5)
+        may_end.wait(60)
         raise CallTimeoutError("late")
 
     auth = ClientCredentials({"tokenUrl": "x", "clientId": "i", "clientSecret": "s"})
@@ -155,11 +155,11 @@ def test_waiting_for_a_token_ends_with_the_deadline():
 
     def hold():
         with pytest.raises(CallTimeoutError, match="late"):
-            auth.refresh(request, fetch, time.monotonic() + 5)
+            auth.refresh(request, fetch, time.monotonic() + 60)
 
     holder = threading.Thread(target=hold)
     holder.start()
-    is_fetching.wait(5)
+    is_fetching.wait(60)
 
     with pytest.raises(CallTimeoutError, match="another call"):
         auth.refresh(request, fetch, time.monotonic() + 0.01)

@@ -16,7 +16,7 @@ from app.todos.models import Todo
 from tests.support.rows import count
 from tests.support.smtp import eventually
 
-SECONDS, LATE = 0.1, 0.5
+SECONDS, LATE = 0.1, 1.5
 only_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 

@@ -159,7 +159,7 @@ def test_a_private_data_source_has_no_endpoints(make_app, geo, api, token):
 @pytest.mark.parametrize(
     ("name", "change", "said"),
     [
-        ("users", {}, "taken"),
+        *[(name, {}, "taken") for name in ("users", "Todos", "admin", "explorer", "openapi")],
         ("a b", {}, "cannot stand in a path"),
         ("geo", {"acls": [{"permission": "ALLOW"}]}, "acls"),
         ("geo", {"acls": [{"principalId": "x", "permission": "ALLOW", "property": "no"}]}, "acls"),

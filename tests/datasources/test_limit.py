@@ -14,8 +14,8 @@ def held(server):
     arrived, go = Barrier(3), Event()
 
     def keep(handler):
-        arrived.wait(10)
-        go.wait(10)
+        arrived.wait(60)
+        go.wait(60)
         handler.reply({"results": [{"geometry": {"location": LOCATION}}]})
 
     server.routes["geocode"] = keep
@@ -33,7 +33,7 @@ def test_more_calls_than_half_of_the_threads_are_503_at_once(make_app, geo, api,
 
     with ThreadPoolExecutor(2) as pool:
         calls = [pool.submit(get) for _ in range(2)]
-        arrived.wait(10)
+        arrived.wait(60)
         refused, todos, document = get(), get("/api/todos"), get("/api/openapi.json")
         go.set()
         answers = [call.result() for call in calls]
@@ -50,7 +50,7 @@ def test_more_calls_than_a_data_source_allows_are_503_at_once(make_app, geo, tok
 
     def keep(handler):
         arrived.set()
-        go.wait(10)
+        go.wait(60)
         handler.reply({"results": [{"geometry": {"location": LOCATION}}]})
 
     server.routes["geocode"] = keep
@@ -65,7 +65,7 @@ def test_more_calls_than_a_data_source_allows_are_503_at_once(make_app, geo, tok
 
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(get, "/api/geo/geocode?street=x")
-        arrived.wait(10)
+        arrived.wait(60)
         refused = get("/api/geo/geocode?street=x")
         other = get("/api/other/status/200")
         go.set()

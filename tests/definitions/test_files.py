@@ -24,9 +24,9 @@ PROBLEMS = [
     (note(base="Thing"), "note.json: base: there is no model 'Thing' to extend"),
     (note(base="Note"), "note.json: base: there is no model 'Note' to extend"),
     (note(base="PersistdModel"), "to extend; did you mean 'PersistedModel'?"),
-    (note(plural="Users"), "note.json: plural: Users is taken by users; set another"),
-    (note(http={"path": "users"}), "note.json: http.path: users is taken by users; set another"),
-    (note(http={"path": "users/login"}), "http.path: users/login is below that of users"),
+    (note(plural="Users"), "note.json: plural: Users is taken by Ostiary's users; set another"),
+    (note(http={"path": "users"}), "note.json: http.path: users is taken by Ostiary's users; set "),
+    (note(http={"path": "users/login"}), "http.path: users/login is below that of Ostiary's users"),
     (
         note(http={"path": "openapi.json"}),
         "http.path: openapi.json is taken by Ostiary; set another",

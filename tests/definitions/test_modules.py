@@ -130,7 +130,10 @@ def test_the_modules_of_a_project_are_imported_once_and_give_way_to_those_of_ano
         ("import models.missing", "models/note.py:1: ModuleNotFoundError: No module named "),
         ("from ._tools import tool", "models/_tools.py:2: ZeroDivisionError: division by zero"),
         ("def init_app(app):\n    app.config['X'] += 1", "models/note.py:2: KeyError: 'X'"),
-        (BOOK.replace('name="books"', 'name="users"'), "note.py: users is taken by users; set "),
+        (
+            BOOK.replace('name="books"', 'name="users"'),
+            "note.py: users is taken by Ostiary's users",
+        ),
         (BOOK.replace('"books"', '"users"'), "models/note.py:13: InvalidRequestError: Table 'use"),
         (BOOK.replace("Book.lender_id", "Book.lender"), "models/note.py:35: AttributeError: "),
         (

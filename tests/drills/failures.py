@@ -19,6 +19,9 @@ from .report import Report
 HELD_BACK = 0.5
 # Seconds without etcd's majority: of refused writes, and, in failsafe mode, more than a lease has.
 REFUSED, FAILSAFE = 3, 25
+# What goes wrong at a switchover does so at some of them: a proxy takes the last primary for the
+# new one for a moment, in which a connection may be opened.
+SWITCHOVERS = 10
 # What pg_rewind says in Patroni's log, unless it finds that there is nothing to do.
 REWOUND = "pg_rewind: Done!"
 
@@ -59,8 +62,10 @@ def kill_for_a_while(scene: Scene) -> None:
 
 
 def switch_over(scene: Scene) -> None:
-    scene.primary.switch_over()
-    scene.recovers()
+    """Let another host be the primary, again and again."""
+    for _ in range(SWITCHOVERS):
+        scene.cluster.primary().switch_over()
+        scene.recovers()
 
 
 def freeze(scene: Scene) -> None:

@@ -1,6 +1,7 @@
 """Passkeys: registration, logins, and what must not pass for one."""
 
 import time
+from datetime import timedelta
 
 import cbor2
 import pytest
@@ -97,8 +98,11 @@ def test_it_is_made_for_the_service_and_verifies_the_user(api, token):
     assert made["authenticatorSelection"]["userVerification"] == "required"
 
 
-def test_a_user_sees_passkeys_and_names_them(api, token):
+def test_a_user_sees_passkeys_and_names_them(app, api, token):
     device = add_passkey(api, token, ORIGIN, flags=PRESENT | VERIFIED | ELIGIBLE)
+    with app.app_context():
+        db.session.execute(update(Passkey).values(created=now() - timedelta(hours=1)))
+        db.session.commit()
     device.flags |= BACKED_UP
     assert log_in(api, device.sign(options(api))).status_code == 200
     renamed = api("PATCH", "/users/1/passkeys/1", {"name": "key"}, token=token)
@@ -179,7 +183,8 @@ def test_of_two_uses_of_a_signature_at_once_one_passes(app, api, token, device):
 def test_a_challenge_ends_after_five_minutes_and_is_purged(app, api, token, device):
     given = options(api)
     with app.app_context():
-        db.session.execute(update(PasskeyChallenge).values(expires_at=now()))
+        ended = now() - timedelta(seconds=1)
+        db.session.execute(update(PasskeyChallenge).values(expires_at=ended))
         db.session.commit()
     assert code_of(log_in(api, device.sign(given))) == FAILED
     purger.of(app).purge_some()

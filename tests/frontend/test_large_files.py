@@ -91,7 +91,7 @@ def test_clients_that_do_not_read_hold_neither_a_thread_nor_memory(server, conne
     [worker] = server.workers()
 
     for _ in range(10):
-        assert requests.get(f"{server.url}/api", timeout=10).status_code == 200
+        assert requests.get(f"{server.url}/api", timeout=20).status_code == 200
     opened = open_files(worker)
     eventually(lambda: logged(server, UNREAD) == CONNECTIONS)
 
@@ -130,7 +130,7 @@ def test_a_file_that_becomes_shorter_ends_the_connection(server, folder, connect
     os.truncate(folder / "short.bin", 1000)
 
     assert len(read_all(connection)) < LENGTH
-    assert requests.get(server.url, timeout=10).text == "the page"
+    assert requests.get(server.url, timeout=60).text == "the page"
 
 
 @pytest.mark.parametrize(

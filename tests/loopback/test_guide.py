@@ -160,7 +160,7 @@ def walk(tmp_path):
 
 def is_new(url, path, token=None):
     """Tell whether the new service answers, which it must do without an error."""
-    response = requests.get(f"{url}{path}", headers={"Authorization": token}, timeout=10)
+    response = requests.get(f"{url}{path}", headers={"Authorization": token}, timeout=60)
     assert response.status_code == 200, response.text
     return "X-Request-Id" in response.headers
 

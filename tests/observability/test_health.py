@@ -100,7 +100,7 @@ def test_while_the_service_stops_ready_is_503_and_new_connections_are_refused(
 ):
     with serve(tmp_path, database_url) as server:
         address = urlsplit(server.url)
-        before = requests.get(f"{server.url}/ready", timeout=10)
+        before = requests.get(f"{server.url}/ready", timeout=60)
         with socket.create_connection((address.hostname, address.port), timeout=20) as begun:
             begun.sendall(HALF_A_REQUEST)
             assert begun.recv(65536).startswith(b"HTTP/1.1 100 ")

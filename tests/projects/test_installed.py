@@ -58,8 +58,8 @@ def test_commands_outside_of_a_project_say_that_there_is_none(installed, tmp_pat
         result = installed.run("ostiary", command, cwd=tmp_path)
         assert (result.returncode, result.stdout) == (1, ""), command
         assert result.stderr == (
-            "Error: there is no project here, as this folder has no config.py;"
-            " `ostiary new NAME` makes one\n"
+            "Error: there is no project here, as this folder has no config.py and INSTANCE_PATH is"
+            " not set; `ostiary new NAME` makes one\n"
         )
 
 

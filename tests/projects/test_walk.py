@@ -33,7 +33,7 @@ def test_the_walk_from_the_empty_folder_to_an_upgrade(installed, tmp_path):
             env=installed.variables(),
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=600,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
@@ -59,8 +59,8 @@ def test_the_walk_from_the_empty_folder_to_an_upgrade(installed, tmp_path):
     upgraded = type_in(project, "Upgrade")
     with start(installed, "run", project) as server:
         server.wait_for("/ready")
-        page = requests.get(server.url, timeout=10)
-        [book] = requests.get(f"{server.url}/api/Books", timeout=10).json()
+        page = requests.get(server.url, timeout=60)
+        [book] = requests.get(f"{server.url}/api/Books", timeout=60).json()
 
     assert re.search(r"Loaded the fixtures: created 4 ", tested)
     assert re.search(r"^\d+ passed", tested, re.MULTILINE)

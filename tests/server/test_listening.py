@@ -2,6 +2,8 @@
 
 import runpy
 import shutil
+import subprocess
+import sys
 
 import pytest
 import requests
@@ -88,6 +90,82 @@ def test_gunicorn_says_the_sentence_and_ends(tmp_path):
     assert result.stderr == (
         "ostiary: WEB_CONCURRENCY must be a whole number of at least 1, and is '0'\n"
     )
+
+
+def ostiary(folder, *arguments, **variables):
+    """Call the command `ostiary` in a new project, with these variables."""
+    (folder / "project").mkdir()
+    (folder / "project" / "config.py").write_text("SAMPLE_TODOS = False\n")
+    return subprocess.run(
+        [sys.executable, "-m", "ostiary", *arguments],
+        cwd=folder / "project",
+        env=Installation(folder).environment(**variables),
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("arguments", [["run"], ["run", "--no-migrate"], ["dev"]], ids=" ".join)
+@pytest.mark.parametrize(
+    ("variables", "sentence"),
+    [
+        *[
+            (
+                {"WEB_CONCURRENCY": value},
+                f"WEB_CONCURRENCY must be a whole number of at least 1, and is {value!r}",
+            )
+            for value in ("two", "-1", " ", "1.0")
+        ],
+        ({"THREADS": "two"}, "THREADS must be a whole number of at least 1, and is 'two'"),
+        ({"PORT": "http"}, "PORT must be a whole number from 0 to 65535, and is 'http'"),
+    ],
+    ids=str,
+)
+def test_the_commands_say_the_sentence_before_gunicorn_reads_the_environment(
+    tmp_path, arguments, variables, sentence
+):
+    result = ostiary(tmp_path, *arguments, **variables)
+
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == f"ostiary: {sentence}\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ('--keep-alive "5', "No closing quotation"),
+        ("--keep-alive=five", "argument --keep-alive: invalid int value: 'five'"),
+        ("--keep-alive=-1", "Value must be positive: -1"),
+        ("--nothing=1", "unrecognized arguments: --nothing=1"),
+    ],
+)
+def test_wrong_options_of_gunicorn_are_a_sentence_with_the_name_of_their_variable(
+    tmp_path, value, reason
+):
+    result = ostiary(tmp_path, "run", "--no-migrate", GUNICORN_CMD_ARGS=value)
+
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == f"ostiary: GUNICORN_CMD_ARGS cannot be used: {reason}\n"
+
+
+@pytest.mark.parametrize(
+    "variables", [{"WEB_CONCURRENCY": "", "PORT": ""}, {"FORWARDED_ALLOW_IPS": "my-proxy"}], ids=str
+)
+def test_an_empty_variable_and_one_without_a_meaning_do_not_stop_the_start(tmp_path, variables):
+    result = ostiary(
+        tmp_path, "run", "--no-migrate", GUNICORN_CMD_ARGS="--check-config", **variables
+    )
+
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_the_help_is_shown_whatever_the_environment_says(tmp_path):
+    result = ostiary(tmp_path, "--help", WEB_CONCURRENCY="two")
+
+    assert result.returncode == 0
+    assert "  run " in result.stdout
 
 
 def test_the_service_answers_at_an_ipv6_address(tmp_path, sqlite_template):

@@ -12,6 +12,7 @@ import requests
 
 from app.server.incoming import MAX_HEAD, MAX_LINE
 from tests.support.live import serve
+from tests.support.raw_answers import read_answer, read_answers
 
 SECRET = "planted-secret"
 POST = "POST /api/users/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -32,7 +33,7 @@ def server(sqlite_template, tmp_path_factory):
 
 def connect(server):
     address = urlsplit(server.url)
-    return socket.create_connection((address.hostname, address.port), timeout=20)
+    return socket.create_connection((address.hostname, address.port), timeout=60)
 
 
 def send(server, text):
@@ -49,17 +50,16 @@ def receive(connection):
     return received.decode("latin-1")
 
 
-def refused(answer):
+def refused(received):
     """Check that a response has the error format and closes the connection; return status, code."""
-    head, _, body = answer.partition("\r\n\r\n")
-    status = int(head.split()[1])
-    fields = dict(line.split(": ", 1) for line in head.splitlines()[1:])
-    found = json.loads(body)
-    assert fields["Connection"] == "close"
-    assert fields["Content-Type"] == "application/json"
-    assert int(fields["Content-Length"]) == len(body)
-    assert found["status"] == found["error"]["statusCode"] == status
-    return status, found["error"].get("code")
+    answer = read_answer(received.encode("latin-1"))
+    found = json.loads(answer.body)
+    assert answer.fields["connection"] == "close"
+    assert {"date", "x-request-id"} <= answer.fields.keys()
+    assert answer.fields["content-type"] == "application/json"
+    assert answer.fields["content-length"] == str(len(answer.body))
+    assert found["status"] == found["error"]["statusCode"] == answer.status
+    return answer.status, found["error"].get("code")
 
 
 REFUSED = {
@@ -147,6 +147,23 @@ def test_malformed_http_is_rejected_in_the_error_format(server, name):
     assert refused(send(server, text)) == expected
 
 
+HEAD = {
+    "in its head": "HEAD / HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n",
+    "after an empty line": "\r\nHEAD / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+    "in its line": "HEAD /\0 HTTP/1.1\r\nHost: x\r\n\r\n",
+    "in its coding": CHUNKED.replace("POST", "HEAD").replace("chunked", "gzip, chunked"),
+    "in its body": CHUNKED.replace("POST", "HEAD") + "x\r\n",
+}
+
+
+@pytest.mark.parametrize("name", HEAD)
+def test_the_answer_to_head_has_no_body_when_the_request_is_malformed(server, name):
+    answer = read_answer(send(server, HEAD[name]).encode("latin-1"), "HEAD")
+
+    assert 400 <= answer.status <= 501
+    assert int(answer.fields["content-length"]) > 0
+
+
 def test_an_encoded_slash_does_not_end_a_segment_of_a_path(server):
     login = send(server, CLOSE.format("/api/users%2Flogin"))
     absolute = send(server, CLOSE.format("http://x/api/users%2flogin"))
@@ -184,9 +201,10 @@ def test_the_content_of_malformed_requests_is_not_logged(server):
     send(server, f'{POST}Content-Length: 0\r\n\r\n{{"password": "{SECRET}"}}\r\n\r\n')
     send(server, f"{CHUNKED}{SECRET}\r\n\r\n")
     send(server, f"{CHUNKED}2\r\n{{}}{SECRET}\r\n")
-    send(server, f"{CHUNKED}2;{SECRET}\0\r\n{{}}\r\n0\r\n\r\n")
+    last = send(server, f"{CHUNKED}2;{SECRET}\0\r\n{{}}\r\n0\r\n\r\n")
 
     log = server.log.read_text()
+    assert read_answer(last.encode("latin-1")).fields["x-request-id"] in log
     assert "refused a request of 127.0.0.1: 400 InvalidHeader" in log
     assert "refused a request of 127.0.0.1: 400 InvalidRequestLine" in log
     assert SECRET not in log
@@ -207,11 +225,12 @@ HALF = {
 def test_incomplete_requests_occupy_no_thread_and_time_out(server):
     connections = []
     for text in HALF.values():
-        for _ in range(6):
+        for _ in range(30):
             connections.append(connect(server))
             connections[-1].sendall(text.encode())
 
-    served = requests.get(f"{server.url}/api/openapi.json", timeout=10)
+    # Four threads that wait two seconds for each would take over 100 s.
+    served = requests.get(f"{server.url}/api/openapi.json", timeout=60)
 
     assert served.status_code == 200
     for connection in connections:
@@ -228,16 +247,15 @@ LONG_NUMBERS = [
 
 @pytest.mark.parametrize("text", LONG_NUMBERS)
 def test_a_length_with_leading_zeros_is_read_like_any_other(server, text):
-    connections = [connect(server) for _ in range(40)]
+    connections = [connect(server) for _ in range(200)]
     for connection in connections:
         connection.sendall(text.encode())
 
     # Four threads that wait two seconds for each would be waited for.
-    assert requests.get(f"{server.url}/health", timeout=10).status_code == 200
+    assert requests.get(f"{server.url}/health", timeout=60).status_code == 200
     for connection in connections:
-        connection.sendall(b"}\r\n0\r\n\r\n")
-        assert connection.recv(65536).startswith(b"HTTP/1.1 400 ")
         connection.close()
+    assert send(server, f"{text}}}\r\n0\r\n\r\n").startswith("HTTP/1.1 400 ")
 
 
 @pytest.mark.parametrize(("version", "spoken"), [("1.0", "1.0"), ("1.1", "1.1"), ("1.2", "1.1")])
@@ -260,16 +278,14 @@ def test_a_slow_request_is_closed_after_its_total_time(server):
 
 
 def test_clients_that_keep_a_rejected_connection_open_do_not_block_others(server):
-    connections = [connect(server) for _ in range(20)]
+    connections = [connect(server) for _ in range(100)]
     for connection in connections:
         connection.sendall(b"hello\r\n\r\n")
     for connection in connections:
         assert connection.recv(65536).startswith(b"HTTP/1.1 400")
 
-    start = time.monotonic()
-    assert requests.get(f"{server.url}/api/openapi.json", timeout=20).status_code == 200
     # One after the other, each would be waited for two seconds.
-    assert time.monotonic() - start < 15
+    assert requests.get(f"{server.url}/api/openapi.json", timeout=60).status_code == 200
     for connection in connections:
         connection.close()
 
@@ -278,8 +294,7 @@ def test_a_body_that_is_too_large_is_rejected_before_it_is_received(server):
     answer = send(server, POST + "Content-Length: 1000000\r\n\r\n")
     chunks = send(server, CHUNKED + "fffff\r\n" + "x" * 110_000)
 
-    assert answer.startswith("HTTP/1.1 413 ")
-    assert chunks.startswith("HTTP/1.1 413 ")
+    assert refused(answer) == refused(chunks) == (413, "PAYLOAD_TOO_LARGE")
 
 
 def test_requests_sent_byte_by_byte_or_pipelined_are_answered(server):
@@ -294,9 +309,9 @@ def test_requests_sent_byte_by_byte_or_pipelined_are_answered(server):
 
     together = send(server, first + second + third)
 
-    for answers in (trickled, together):
-        assert answers.count("HTTP/1.1 401 ") == 2
-        assert answers.count(" 404 NOT FOUND") == 1
+    for received in (trickled, together):
+        answers = read_answers(received.encode("latin-1"), "POST", "POST", "GET")
+        assert [answer.status for answer in answers] == [401, 401, 404]
 
 
 def test_a_client_that_expects_100_continue_gets_it_once(server):
@@ -308,7 +323,7 @@ def test_a_client_that_expects_100_continue_gets_it_once(server):
         answer = receive(connection)
 
     assert told == b"HTTP/1.1 100 Continue\r\n\r\n"
-    assert answer.startswith("HTTP/1.1 400 ")
+    assert read_answer(told + answer.encode("latin-1"), "POST").status == 400
 
 
 def test_a_filter_of_16_kib_is_served(server):
@@ -356,4 +371,5 @@ def test_no_header_sets_the_prefix_or_the_scheme(server):
 def test_unusual_verbs_and_targets_are_answered(server, verb, target):
     answer = send(server, f"{verb} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 
-    assert 200 <= int(answer.split()[1]) < 500
+    # What follows a successful CONNECT is no HTTP, and h11 reads it as such.
+    assert 200 <= read_answer(answer.encode("latin-1"), verb.replace("CONNECT", "GET")).status < 500

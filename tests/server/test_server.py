@@ -38,10 +38,10 @@ def test_a_token_of_one_worker_is_valid_on_the_other_until_logout(server):
     with server.only(first):
         headers = newcomer(server.url)
     with server.only(second):
-        todos = requests.get(f"{server.url}/api/todos", headers=headers, timeout=10)
-        logout = requests.post(f"{server.url}/api/users/logout", headers=headers, timeout=10)
+        todos = requests.get(f"{server.url}/api/todos", headers=headers, timeout=60)
+        logout = requests.post(f"{server.url}/api/users/logout", headers=headers, timeout=60)
     with server.only(first):
-        after = requests.get(f"{server.url}/api/todos", headers=headers, timeout=10)
+        after = requests.get(f"{server.url}/api/todos", headers=headers, timeout=60)
 
     assert [todos.status_code, logout.status_code, after.status_code] == [200, 204, 401]
 
@@ -52,7 +52,7 @@ def test_the_log_has_a_line_with_the_request_id_and_never_a_query_or_token(serve
     token = headers["Authorization"]
 
     send_raw(server, f"GET /api/todos?access_token={token} HTTP/1.1\r\nHost: x\r\n\r\n")
-    known = requests.get(f"{server.url}/api/todos", headers={"X-Request-Id": "abc-1"}, timeout=10)
+    known = requests.get(f"{server.url}/api/todos", headers={"X-Request-Id": "abc-1"}, timeout=60)
     send_raw(server, f"GET /api/todos?access_token={token} x HTTP/1.1\r\n\r\n")
     send_raw(server, "GET /api/todos%0afake HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     server.stop()
@@ -76,13 +76,13 @@ def test_the_log_is_json_if_the_setting_says_so_and_has_no_planted_secret(databa
     with serve(tmp_path, database_url, APP_LOG_FORMAT="json", **settings) as server:
         headers = newcomer(server.url)
         for place in ("X-Access-Token", "Cookie", "Referer", "User-Agent", "X-Request-Id"):
-            requests.get(f"{server.url}/api/todos", headers={place: f"a={token}"}, timeout=10)
+            requests.get(f"{server.url}/api/todos", headers={place: f"a={token}"}, timeout=60)
         body = {"email": planted, "password": planted, "sid": token, "newPassword": planted}
         for path in ("login", "logout", "reset", "reset-password", "confirm"):
-            requests.post(f"{server.url}/api/users/{path}", json=body, timeout=10)
+            requests.post(f"{server.url}/api/users/{path}", json=body, timeout=60)
             send_raw(server, f"GET /{path}?access_token={token} HTTP/1.1\r\nHost: x\r\n\r\n")
         send_raw(server, f"DELETE /api/users/1/accessTokens/{token} HTTP/1.1\r\nHost: x\r\n\r\n")
-        requests.get(f"{server.url}/api/todos/7", headers=headers, timeout=10)
+        requests.get(f"{server.url}/api/todos/7", headers=headers, timeout=60)
         send_raw(server, f"GET /{planted} {planted}\r\n{planted}: {planted}\r\n\r\n")
         metrics = requests.get(f"http://127.0.0.1:{metrics_port}/metrics", timeout=30).text
         server.stop()
@@ -116,7 +116,7 @@ def test_the_log_is_json_if_the_setting_says_so_and_has_no_planted_secret(databa
 def test_mail_that_a_stop_leaves_is_delivered_by_the_next_process(server, database_url, tmp_path):
     newcomer(server.url)
 
-    requests.post(f"{server.url}/api/users/reset", json={"email": "ada@example.com"}, timeout=10)
+    requests.post(f"{server.url}/api/users/reset", json={"email": "ada@example.com"}, timeout=60)
     status = server.stop()
     app = build(database_url, tmp_path / "instance" / "mail")
     drain(app)
@@ -155,6 +155,6 @@ def get_status(server, path):
 
 def send_raw(server, text: str) -> bytes:
     address = urlsplit(server.url)
-    with socket.create_connection((address.hostname, address.port), timeout=10) as connection:
+    with socket.create_connection((address.hostname, address.port), timeout=60) as connection:
         connection.sendall(text.encode())
         return connection.recv(65536)

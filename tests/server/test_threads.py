@@ -18,7 +18,7 @@ def test_a_view_that_exits_ends_no_thread():
 
 def test_calls_are_made_at_the_same_time_and_before_the_end():
     threads, found = Threads(2), []
-    meet = Barrier(2, timeout=5)
+    meet = Barrier(2, timeout=60)
 
     for number in range(4):
         threads.call(lambda number=number: found.append((meet.wait() >= 0, number)))

@@ -56,6 +56,12 @@ class Cluster:
     def promote(self) -> None:
         self._run("pg_ctl", "-w", "promote")
 
+    def become_standby(self, primary: "Cluster") -> None:
+        """Replicate another server once this one, which was the primary and has stopped, starts."""
+        (self.data / "standby.signal").touch()
+        with (self.data / "postgresql.auto.conf").open("a") as settings:
+            settings.write(f"primary_conninfo = 'host={primary.folder} user=ostiary'\n")
+
     def freeze(self) -> list[int]:
         """Stop all of its processes, while the system acknowledges what clients send to them.
 

@@ -1,4 +1,4 @@
-"""A proxy for PostgreSQL that counts the messages of clients, and the bytes of its answers."""
+"""A proxy for PostgreSQL that counts the messages of clients, and may lead to another server."""
 
 import shutil
 import socket
@@ -6,7 +6,7 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,8 @@ class Traffic:
     """The messages that clients have sent, by the protocol's letters, and where to send them."""
 
     url: str
+    # The database that new connections lead to.
+    target: str
     messages: Counter[str] = field(default_factory=Counter)
     # Bytes that the server has answered.
     answered: int = 0
@@ -42,11 +44,11 @@ def counted(database_url: str) -> Iterator[Traffic]:
     folder = tempfile.mkdtemp(prefix="ostiary-proxy-")
     url = make_url(database_url)
     through = url.set(host=None, port=None).update_query_dict({"host": folder, "port": "5432"})
-    traffic = Traffic(through.render_as_string(hide_password=False))
+    traffic = Traffic(through.render_as_string(hide_password=False), database_url)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(f"{folder}/.s.PGSQL.5432")
         listener.listen()
-        threading.Thread(target=_accept, args=(listener, url, traffic), daemon=True).start()
+        threading.Thread(target=_accept, args=(listener, traffic), daemon=True).start()
         try:
             yield traffic
         finally:
@@ -55,13 +57,17 @@ def counted(database_url: str) -> Iterator[Traffic]:
             shutil.rmtree(folder)
 
 
-def _accept(listener: socket.socket, url: URL, traffic: Traffic) -> None:
+def _accept(listener: socket.socket, traffic: Traffic) -> None:
     while True:
         try:
             client, _ = listener.accept()
         except OSError:
             return
-        server = _connect(url)
+        try:
+            server = _connect(make_url(traffic.target))
+        except OSError:
+            client.close()
+            continue
         for work, *ends in (_forward, client, server), (_answer, server, client):
             threading.Thread(target=work, args=(*ends, traffic), daemon=True).start()
 
@@ -77,8 +83,11 @@ def _connect(url: URL) -> socket.socket:
 
 
 def _forward(client: socket.socket, server: socket.socket, traffic: Traffic) -> None:
-    """Count and pass on what the client sends; the first message has no letter."""
-    with client.makefile("rb") as messages:
+    """Count and pass on what the client sends, until either side has ended.
+
+    The first message has no letter.
+    """
+    with suppress(OSError), client.makefile("rb") as messages:
         letter = b""
         while size := messages.read(4):
             body = messages.read(int.from_bytes(size) - 4)
@@ -91,10 +100,8 @@ def _forward(client: socket.socket, server: socket.socket, traffic: Traffic) -> 
 
 def _answer(server: socket.socket, client: socket.socket, traffic: Traffic) -> None:
     """Count and pass on what the server answers, until either side has ended."""
-    try:
+    with suppress(OSError):
         while part := server.recv(65536):
             traffic.answered += len(part)
             client.sendall(part)
-    except OSError:
-        pass
     client.close()

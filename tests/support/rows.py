@@ -16,6 +16,7 @@ from sqlalchemy import delete, event, func, insert, select, update
 from app import outbox
 from app.access.roles import Role, RoleMapping
 from app.database.libpq import Records, Statements
+from app.database.metadata import all_metadata
 from app.database.session import Model, db
 from app.times import now
 from app.users.models import AccessToken, User, new_token, token_digest
@@ -44,6 +45,15 @@ def make_old(app: Flask, token: str, seconds: float = 301) -> None:
     row = update(AccessToken).where(AccessToken.digest == sha256(token.encode()).hexdigest())
     with app.app_context():
         db.session.execute(row.values(created=now() - timedelta(seconds=seconds)))
+        db.session.commit()
+
+
+def put_into_past(app: Flask, table: str, *columns: str) -> None:
+    """Make these times of all rows of a table of an app those of an hour ago."""
+    rows = all_metadata(app).tables[table]
+    with app.app_context():
+        an_hour_ago = dict.fromkeys(columns, now() - timedelta(hours=1))
+        db.session.execute(update(rows).values(an_hour_ago))
         db.session.commit()
 
 

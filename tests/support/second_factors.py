@@ -6,6 +6,11 @@ import pyotp
 
 from app.times import now
 
+from .smtp import eventually
+
+PERIOD = 30
+# Seconds for what is done with a code.
+PATIENCE = 5
 FACTOR_KEY = "c2V2ZW50eS1zZXZlbiBzaWxlbnQgaGFyYm91cnMgYXQ="
 OPTIONAL = {"SECOND_FACTOR": "optional", "FACTOR_KEYS": [FACTOR_KEY]}
 
@@ -13,17 +18,21 @@ OPTIONAL = {"SECOND_FACTOR": "optional", "FACTOR_KEYS": [FACTOR_KEY]}
 class Device:
     """The authenticator app of a user; each code is of a later period than the one before."""
 
-    def __init__(self, secret: str, patience: float = 0) -> None:
-        """Begin with the code of the period before, unless this one ends within so many seconds.
-
-        The code would then not be valid any more.
-        """
+    def __init__(self, secret: str, patience: float = PATIENCE) -> None:
+        """Give codes that are valid for so many seconds more, however busy the machine is."""
         self.totp = pyotp.TOTP(secret)
-        period, passed = divmod(now().timestamp(), 30)
-        self.step = int(period) - (1 if passed > 30 - patience else 2)
+        self._patience = patience
+        # The period of the last code.
+        self.step = 0
 
     def code(self) -> str:
-        self.step += 1
+        """Return a code; the third one within a period may have to wait for the next period."""
+        period, passed = divmod(now().timestamp(), PERIOD)
+        ends_soon = passed > PERIOD - self._patience
+        # The code of the period before is valid until this one ends.
+        self.step = max(self.step + 1, int(period) - (0 if ends_soon else 1))
+        # So is that of the next period.
+        eventually(lambda: self.step <= now().timestamp() // PERIOD + 1)
         return self.totp.generate_otp(self.step)
 
 

@@ -127,7 +127,8 @@ def test_each_subscriber_of_an_event_gets_a_token_of_its_own(app, api, left, mai
     outbox.subscribe(app, reset_password_request.name, "another", deliver)
     with app.app_context():
         event_id = db.session.scalar(select(Delivery.event_id))
-        again = {"event_id": event_id, "subscriber": "another", "next_attempt": now()}
+        due = {"next_attempt": now() - timedelta(seconds=1)}
+        again = {"event_id": event_id, "subscriber": "another", **due}
         db.session.add(Delivery(**again))
         db.session.commit()
 

@@ -76,7 +76,7 @@ class Standbys:
 
     def look(self) -> None:
         """Ask the primary how far it has written, and each standby how far it has replayed."""
-        moment = time.monotonic()
+        moment, written = time.monotonic(), None
         try:
             with self._primary.connect() as connection:
                 run = Run(*connection.exec_driver_sql(f"SELECT {RUN}").one())
@@ -85,25 +85,25 @@ class Standbys:
             pass
         else:
             self._note(run)
-            self.written = run.position
-            self._samples.append(Sample(moment, run.position))
+            written = self.written = run.position
+            self._samples.append(Sample(moment, written))
         while self._samples and self._samples[0].time < moment - self._max_lag:
             self._samples.popleft()
         for standby in self._members:
-            self._look_at(standby)
+            self._look_at(standby, written)
 
-    def _look_at(self, standby: Standby) -> None:
+    def _look_at(self, standby: Standby, written: int | None) -> None:
         try:
-            replayed = standby.look(LOOK_TIMEOUT)
+            found = standby.look(LOOK_TIMEOUT)
         except FAILURES as error:
             standby.leave_out(error_reason(error))
             return
-        if replayed is None:
+        if found is None:
             standby.leave_out("it is no standby")
-        elif not self._samples or replayed < self._samples[0].position:
+        elif not self._samples or found.replayed < self._samples[0].position:
             standby.leave_out(f"it is more than {self._max_lag:g} s behind")
         else:
-            standby.use(replayed)
+            standby.judge(found, written)
 
     def stop(self) -> None:
         """Stop looking, and close all connections but those of the engine that is watched."""
@@ -127,5 +127,8 @@ class Standbys:
         self._note(read_run(connection))
 
     def _note(self, run: Run) -> None:
+        if self._run is None or run.started != self._run.started:
+            for standby in self._members:
+                standby.doubt()
         if self._run is None or run[1:] != self._run[1:]:
             self._run = run

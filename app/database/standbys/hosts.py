@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import URL, make_url
+from sqlalchemy import URL
+
+from app.database.engine import read_url
 
 
 def split_hosts(address: str) -> dict[str, URL]:
     """Return the URL of each host, by host and port as they are written; raise ValueError."""
-    url = make_url(address)
+    url = read_url(address)
     if url.get_backend_name() != "postgresql":
         raise ValueError("must be the address of PostgreSQL")
     # Whether a server is a standby is asked in any case.

@@ -2,10 +2,15 @@
 
 from flask import Flask
 from sqlalchemy import URL, Engine, create_engine, make_url
-from sqlalchemy.exc import ArgumentError
 
 from app.config import ConfigurationError
-from app.database.engine import FIXED_OPTIONS, QUERY_CACHE, connect_arguments, prepare_engine
+from app.database.engine import (
+    FIXED_OPTIONS,
+    QUERY_CACHE,
+    connect_arguments,
+    prepare_engine,
+    require_primary,
+)
 from app.database.reading import readers
 from app.database.session import engines
 
@@ -25,13 +30,14 @@ def init_app(app: Flask) -> None:
         urls = split_hosts(app.config["READ_DATABASE_URL"])
         if primary.dialect.name != "postgresql":
             raise ValueError("needs a DATABASE_URL of PostgreSQL")
-    except (ValueError, ArgumentError) as error:
+    except ValueError as error:
         raise ConfigurationError(f"READ_DATABASE_URL cannot be used: {error}") from None
     members = [
         Standby(name, _connect(app, url, app.config["THREADS"]), app.logger)
         for name, url in urls.items()
     ]
     own = _connect(app, make_url(app.config["SQLALCHEMY_DATABASE_URI"]), 1)
+    require_primary(own)
     group = Standbys(members, own, app.config["READ_MAX_LAG"], app.logger)
     group.watch(primary)
     standbys.set(app, group)

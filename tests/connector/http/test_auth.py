@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
@@ -250,14 +249,13 @@ def test_token_endpoint_that_gives_no_token_is_named(connect, server, oauth, bod
 
 def test_slow_token_endpoint_ends_with_the_call(connect, oauth, server):
     server.routes["token"] = lambda handler: handler.on_slow()
-    started = time.monotonic()
 
+    # The server ends it after 20 s, which is another error.
     with pytest.raises(CallTimeoutError):
         connect(
-            [{"template": {"url": "/api"}}], options={**oauth, "timeout": {"total": 100}}
+            [{"template": {"url": "/api"}}],
+            options={**oauth, "timeout": {"read": 100_000, "total": 100}},
         ).invoke()
-
-    assert time.monotonic() - started < 10
 
 
 def test_prepared_request_shows_fixed_credentials_masked(connect):

@@ -26,7 +26,7 @@ def held(server):
 
     def keep(handler):
         arrived.set()
-        go.wait(10)
+        go.wait(60)
         handler.reply("done")
 
     server.routes["held"] = keep
@@ -37,6 +37,8 @@ def held(server):
 def test_no_more_calls_than_the_limit_are_under_way_at_once(connect, server):
     source = connect(OPERATIONS, options={"pool": {"maxConcurrent": 2}})
     start, lock, counts = threading.Barrier(8), threading.Lock(), []
+    # Calls are under way in pairs.
+    meet = threading.Barrier(2)
     under_way = 0
 
     def count(handler):
@@ -44,13 +46,13 @@ def test_no_more_calls_than_the_limit_are_under_way_at_once(connect, server):
         with lock:
             under_way += 1
             counts.append(under_way)
-        time.sleep(0.02)
+        meet.wait(60)
         with lock:
             under_way -= 1
         handler.reply("done")
 
     def call(_index):
-        start.wait(10)
+        start.wait(60)
         return source.get("counted")
 
     server.routes["counted"] = count
@@ -68,7 +70,7 @@ def test_a_call_that_gets_no_place_within_its_time_out_is_an_error(connect, held
 
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(source.get, "held")
-        assert arrived.wait(10)
+        assert arrived.wait(60)
         started = time.monotonic()
         with pytest.raises(TooManyCallsError, match=r"GET .*/late: 1 other calls") as refused:
             source.get_soon("late")
@@ -77,7 +79,7 @@ def test_a_call_that_gets_no_place_within_its_time_out_is_an_error(connect, held
         go.set()
         assert first.result() == "done"
 
-    assert 0.2 < waited < 5
+    assert waited > 0.2
     assert refused.value.kind == "transport"
     assert server.hits["/late"] == 0
 
@@ -88,7 +90,7 @@ def test_a_call_raises_at_once_where_it_must_not_wait(connect, held):
 
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(source.get, "held")
-        assert arrived.wait(10)
+        assert arrived.wait(60)
         with without_waiting(), pytest.raises(TooManyCallsError):
             source.get("other")
         go.set()

@@ -15,12 +15,11 @@ from app.connector.http.connection import Limits
 
 @pytest.mark.parametrize("path", ["/drip", "/headerdrip", "/slow"])
 def test_total_time_out_ends_a_call_that_never_stops_answering(call, path):
-    started = time.monotonic()
+    # Longer than the server lasts.
+    others = {"connect": 100_000, "read": 100_000}
 
     with pytest.raises(CallTimeoutError, match=r"timed out|time-out|in time"):
-        call({"url": path}, timeout={"connect": 20_000, "read": 20_000, "total": 150})
-
-    assert time.monotonic() - started < 10
+        call({"url": path}, timeout={**others, "total": 150})
 
 
 def test_nothing_is_read_after_the_deadline(connect):
@@ -82,13 +81,14 @@ def resolve(monkeypatch):
 
 def test_all_addresses_of_a_host_share_the_time_for_a_connection(call, resolve, make_deaf):
     port = make_deaf("0.0.0.0")
-    resolve(*[f"127.0.0.{number}" for number in range(1, 101)])
+    resolve(*[f"127.0.0.{number}" for number in range(1, 251)])
     started = time.monotonic()
 
     with pytest.raises(CallTimeoutError):
         call({"url": f"http://many.test:{port}/"}, timeout={"connect": 200})
 
-    assert time.monotonic() - started < 10
+    # One after the other they would take 50 s.
+    assert time.monotonic() - started < 30
 
 
 def test_an_address_that_does_not_answer_leaves_time_for_the_next(

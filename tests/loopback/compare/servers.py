@@ -122,7 +122,7 @@ def raw_server():
         thread.join()
 
 
-def talk(port, data, timeout=10):
+def talk(port, data, timeout=60):
     """Send bytes on a connection, and return all that comes back until it is closed."""
     with socket.create_connection(("127.0.0.1", port), timeout=timeout) as connection:
         connection.sendall(data)

@@ -16,6 +16,7 @@ import pytest
 import requests
 
 from tests.support.documents import blocks
+from tests.support.raw_answers import read_answer
 
 from .servers import ok, raw_server, talk
 
@@ -88,7 +89,7 @@ def served(shared):
 
 
 def wait_for(condition):
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -112,17 +113,17 @@ def test_what_differs_is_reported_and_no_writing_call_is_sent_twice(tmp_path):
             service.answers["GET /api/large"] = ok(b"[" + b"1, " * 600_000 + b"1]")
         session = requests.Session()
         headers = {"If-None-Match": '"a"', "Accept-Encoding": "gzip"}
-        got = session.get(f"{served.url}/api/notes/1{query}", headers=headers, timeout=10)
+        got = session.get(f"{served.url}/api/notes/1{query}", headers=headers, timeout=60)
         assert got.json() == row
-        assert session.get(f"{served.url}/api/notes/count", timeout=10).json() == {"count": 2}
-        assert len(session.get(f"{served.url}/api/large", timeout=10).content) > 1_000_000
+        assert session.get(f"{served.url}/api/notes/count", timeout=60).json() == {"count": 2}
+        assert len(session.get(f"{served.url}/api/large", timeout=60).content) > 1_000_000
         wait_for(lambda: len(served.new.requests) == 4)
         for path in ("users/logout", "Users/Confirm", "users/LOG%6fut", "export", "a/%2e%2e/b"):
             talk(served.port, f"GET /api/{path} HTTP/1.0\r\n\r\n".encode())
-        session.get(f"{served.url}/index.html", timeout=10)
+        session.get(f"{served.url}/index.html", timeout=60)
         for verb in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS"):
-            session.request(verb, f"{served.url}/api/notes", json={"title": "x"}, timeout=10)
-        session.request("GET", f"{served.url}/api/notes", data=b"with a body", timeout=10)
+            session.request(verb, f"{served.url}/api/notes", json={"title": "x"}, timeout=60)
+        session.request("GET", f"{served.url}/api/notes", data=b"with a body", timeout=60)
         status, out, errors = served.stop()
 
     assert status == 1
@@ -194,7 +195,7 @@ def test_answers_end_as_those_of_the_service(served):
     with requests.Session() as session:
 
         def call(verb, path):
-            response = session.request(verb, f"{served.url}{path}", timeout=10)
+            response = session.request(verb, f"{served.url}{path}", timeout=60)
             return response.status_code, response.content
 
         assert call("GET", "/big") == (200, big)
@@ -203,7 +204,7 @@ def test_answers_end_as_those_of_the_service(served):
         assert call("DELETE", "/gone") == (204, b"")
         assert call("GET", "/until-close") == (200, b"all of it")
         upload = b"x" * 2_000_000
-        session.post(f"{served.url}/up", data=upload, timeout=10)
+        session.post(f"{served.url}/up", data=upload, timeout=60)
     assert served.old.bodies[-1] == upload
     # To a client of HTTP/1.0 the body ends with the connection.
     old_client = talk(served.port, b"GET /until-close HTTP/1.0\r\n\r\n")
@@ -218,7 +219,7 @@ def test_answers_end_as_those_of_the_service(served):
 def test_an_answer_that_is_cut_off_is_cut_off_for_the_client_too(served, body):
     served.old.answers["GET /api/notes"] = body
     with pytest.raises(requests.RequestException):
-        requests.get(f"{served.url}/api/notes", timeout=10)
+        requests.get(f"{served.url}/api/notes", timeout=60)
     assert not served.new.requests
 
 
@@ -226,7 +227,7 @@ def test_a_service_that_fails_is_asked_once_and_answered_by_502(served):
     served.old.answers["POST /api/notes"] = lambda connection: connection.close()
     served.old.answers["GET /api/notes"] = b"no HTTP\r\n\r\n"
     for verb in ("POST", "GET"):
-        response = requests.request(verb, f"{served.url}/api/notes", timeout=10)
+        response = requests.request(verb, f"{served.url}/api/notes", timeout=60)
         assert response.status_code == 502
         assert response.json()["error"]["statusCode"] == 502
     assert len(served.old.requests) == 2
@@ -238,7 +239,7 @@ def test_a_service_that_answers_before_it_has_read_a_body_is_heard(served):
     refusal = ok(b"no", "Connection: close", status="413 Payload Too Large")
     served.old.early[line] = refusal
     head = f"{line}\r\nHost: a\r\nContent-Length: 9000000\r\n\r\n".encode()
-    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=60) as client:
         client.sendall(head)
         wait_for(lambda: served.old.requests)
         time.sleep(0.1)
@@ -252,13 +253,13 @@ def test_a_client_that_goes_away_inside_a_body_has_sent_nothing(served):
         client.sendall(b"POST /api/notes HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc")
     wait_for(lambda: served.old.bodies)
     assert served.old.bodies == [b"abc"]
-    assert requests.get(f"{served.url}/ok", timeout=10).status_code == 200
+    assert requests.get(f"{served.url}/ok", timeout=60).status_code == 200
 
 
 @pytest.mark.parametrize("chunks", [b"zz\r\nabc\r\n", b"0x3\r\nabc\r\n", b"3\r\nabcd0\r\n\r\n"])
 def test_malformed_chunks_are_refused_and_end_the_request_to_the_service(served, chunks):
     head = b"POST /api/notes HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-    assert talk(served.port, head + chunks).startswith(b"HTTP/1.1 400 ")
+    assert read_answer(talk(served.port, head + chunks), "POST").status == 400
     # Its head was passed on before.
     wait_for(lambda: len(served.old.requests) == 1)
 
@@ -286,8 +287,8 @@ def test_malformed_chunks_are_refused_and_end_the_request_to_the_service(served,
     ],
 )
 def test_an_ambiguous_request_is_refused_and_reaches_no_service(served, lines):
-    answer = talk(served.port, f"{lines}\r\n\r\nabc".encode())
-    assert re.match(rb"HTTP/1\.1 (400|501|431) ", answer), answer
+    answer = read_answer(talk(served.port, f"{lines}\r\n\r\nabc".encode()))
+    assert answer.status in (400, 501, 431)
     assert not served.old.requests
     assert not served.new.requests
 
@@ -311,7 +312,7 @@ def test_a_slow_client_and_a_slow_service_hold_up_nobody(served):
             target=requests.get, args=(f"{served.url}/slow",), kwargs={"timeout": 20}
         )
         late.start()
-        assert requests.get(f"{served.url}/quick", timeout=10).status_code == 200
+        assert requests.get(f"{served.url}/quick", timeout=60).status_code == 200
         release.set()
         late.join()
 

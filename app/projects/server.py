@@ -1,0 +1,61 @@
+"""gunicorn, as `ostiary run` and `ostiary dev` start it; not imported before its environment."""
+
+import os
+from argparse import Namespace
+from collections.abc import Mapping
+from importlib import import_module
+from typing import NoReturn
+
+from flask import Flask
+from gunicorn.app.base import Application
+from gunicorn.config import Config, get_default_config_file
+
+
+class Server(Application):
+    """gunicorn with our settings; `gunicorn.conf.py` and GUNICORN_CMD_ARGS override them."""
+
+    cfg: Config
+
+    def __init__(self, **overrides: object) -> None:
+        self.overrides = overrides
+        super().__init__()
+
+    def load_config(self) -> None:
+        """Read the settings; the command line is not gunicorn's."""
+        self.load_config_from_module_name_or_filename("python:app.projects.gunicorn_settings")
+        arguments = self._arguments()
+        if file := arguments.config or get_default_config_file():
+            self.load_config_from_file(file)
+        try:
+            self._set(vars(arguments))
+        except Exception as error:  # whatever gunicorn's checks raise
+            _refuse_arguments(error)
+        self._set(self.overrides)
+        os.chdir(self.cfg.chdir)
+
+    def load(self) -> Flask:
+        """Build the app."""
+        app: Flask = import_module("ostiary.wsgi").app
+        return app
+
+    def _arguments(self) -> Namespace:
+        """Return the options of GUNICORN_CMD_ARGS."""
+        parser = self.cfg.parser()
+        # gunicorn's would explain the command line.
+        parser.error = _refuse_arguments
+        try:
+            arguments: Namespace = parser.parse_args(self.cfg.get_cmd_args_from_env())
+        except ValueError as error:
+            _refuse_arguments(error)
+        return arguments
+
+    def _set(self, settings: Mapping[str, object]) -> None:
+        for name, value in settings.items():
+            if name != "args" and value is not None:
+                self.cfg.set(name, value)
+
+
+def _refuse_arguments(error: object) -> NoReturn:
+    """End the start with one sentence: gunicorn adds a traceback to some of its errors."""
+    reason = str(error).partition("\n")[0]
+    raise SystemExit(f"ostiary: GUNICORN_CMD_ARGS cannot be used: {reason}") from None
