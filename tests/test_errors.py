@@ -257,9 +257,10 @@ def test_what_a_proxy_adds_counts_whatever_the_client_has_sent(make_app, before)
     assert app.test_client().get("/caller", headers=sent).text == "203.0.113.9"
 
 
-def test_doubled_slashes_are_404_without_a_redirect(client):
-    response = client.get("/api//todos?access_token=secret")
+@pytest.mark.parametrize(("path", "status"), [("/api//todos", 401), ("/api/todos/1//owner", 404)])
+def test_doubled_slashes_are_no_redirect_with_the_token(client, path, status):
+    response = client.get(f"{path}?access_token=secret")
 
-    assert response.status_code == 404
+    assert response.status_code == status
     assert "Location" not in response.headers
     assert "secret" not in response.text
