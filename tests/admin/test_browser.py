@@ -261,7 +261,8 @@ def test_a_list_of_many_rows_is_read_by_the_page_and_counted_once(admin, service
     admin.enter("rows/todos?q=row")
     page = admin.page
     expect(page.get_by_text("1 to 25 of 2,000")).to_be_visible()
-    page.get_by_role("button", name="Next").click()
+    with page.expect_response(re.compile("%22skip%22%3A25")):
+        page.get_by_role("button", name="Next").click()
     expect(page.get_by_text("26 to 50 of 2,000")).to_be_visible()
 
     pages = [call for call in admin.calls("/todos?") if "count=true" not in call]
@@ -442,7 +443,8 @@ def test_a_session_without_activity_ends(service, browser):
         admin.log_in(CUSTOMERS[1], PASSWORD)
         admin.expect_heading("No access")
         token = admin.token()
-        admin.page.clock.fast_forward(901 * 1000)
+        with admin.page.expect_response("**/api/users/logout"):
+            admin.page.clock.fast_forward(901 * 1000)
         expect(admin.page.get_by_text("without activity")).to_be_visible()
 
         assert admin.page.evaluate("sessionStorage.length") == 0
