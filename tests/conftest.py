@@ -1,4 +1,4 @@
-"""Fixtures: the app on both databases, an API client, and a check that no secret is logged."""
+"""Fixtures: the app, an API client, and a check that no secret is logged."""
 
 import fcntl
 import gc
@@ -24,6 +24,7 @@ from app.times import now
 from tests.explorer.browser import chromium
 from tests.support.apps import build
 from tests.support.databases import Database, make_template, migrate
+from tests.support.guard import guard
 from tests.support.postgres import postgres_server
 from tests.support.postgres_proxy import counted
 from tests.support.releases import (
@@ -64,9 +65,44 @@ def pytest_xdist_auto_num_workers():
     return os.cpu_count() + 1
 
 
-def pytest_collection_modifyitems(items):
+def pytest_configure(config):
+    config.pluginmanager.register(guard)
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--database",
+        choices=["sqlite", "postgresql"],
+        help="run all tests that use a database on this one, and no others",
+    )
+
+
+def pytest_generate_tests(metafunc):
+    """Run tests on SQLite, unless they are marked, or the option says otherwise."""
+    if "database_name" not in metafunc.fixturenames:
+        return
+    find = metafunc.definition.get_closest_marker
+    is_both, only = find("both_databases"), find("only_on")
+    names = ["sqlite", "postgresql"] if is_both else ["sqlite"]
+    if chosen := metafunc.config.getoption("database"):
+        names = [chosen]
+    if only:
+        names = list(only.args)
+    metafunc.parametrize("database_name", names, scope="session")
+
+
+def pytest_collection_modifyitems(config, items):
     """Begin with the longest tests, so that no process is alone with one at the end."""
     items.sort(key=lambda item: item.path.name not in LONG)
+    if chosen := config.getoption("database"):
+        others = [item for item in items if database_of(item) != chosen]
+        items[:] = [item for item in items if database_of(item) == chosen]
+        config.hook.pytest_deselected(items=others)
+
+
+def database_of(item):
+    """Return the name of the database that a test runs on, if it runs on one or the other."""
+    return item.callspec.params.get("database_name") if hasattr(item, "callspec") else None
 
 
 def pytest_collection_finish():
@@ -138,10 +174,16 @@ def traffic(postgres_url):
         yield traffic
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request):
-    """An empty database, once SQLite and once PostgreSQL."""
-    return request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "postgres_url")
+@pytest.fixture(scope="session")
+def database_name(pytestconfig):
+    """The database of a test that asks for one while it runs."""
+    return pytestconfig.getoption("database") or "sqlite"
+
+
+@pytest.fixture
+def database_url(request, database_name):
+    """An empty database, by default SQLite; PostgreSQL too for tests of `both_databases`."""
+    return request.getfixturevalue("sqlite_url" if database_name == "sqlite" else "postgres_url")
 
 
 @pytest.fixture

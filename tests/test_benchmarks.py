@@ -49,6 +49,7 @@ def test_a_fixed_rate_counts_the_requests_that_a_halted_server_delays(halting):
     assert len(run.times["read"]) == 50
 
 
+@pytest.mark.live
 def test_a_table_is_printed_and_kept(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(tables, "RESULTS", tmp_path)
     monkeypatch.setattr(report, "RESULTS", tmp_path)

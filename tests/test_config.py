@@ -280,6 +280,7 @@ def test_the_layers_override_each_other_in_order(instance, monkeypatch):
     assert read_settings()["TOKEN_TTL"] == 90
 
 
+@pytest.mark.live
 def test_a_process_reads_the_instance_file_and_the_environment(installation):
     (installation.folder / "instance/config.py").write_text("TOKEN_TTL = 60\nREALM_REQUIRED = 1\n")
 
@@ -385,6 +386,7 @@ def test_an_invalid_environment_variable_is_named_with_its_prefix(monkeypatch, v
     assert all(word in str(caught.value) for word in words)
 
 
+@pytest.mark.live
 def test_a_setting_without_its_prefix_is_a_warning_as_it_may_belong_to_another_program(
     installation,
 ):
@@ -414,6 +416,7 @@ def test_a_lower_case_name_in_the_instance_file_is_one_sentence(instance):
         create_app()
 
 
+@pytest.mark.live
 @pytest.mark.parametrize(
     "door",
     [("-c", "import wsgi"), ("-m", "flask", "users", "list"), ("-m", "gunicorn", "wsgi:app")],
@@ -426,6 +429,7 @@ def test_a_process_that_cannot_start_prints_one_sentence(installation, door):
     assert sentence == "ostiary: APP_TOKEN_TLL is not a setting; did you mean APP_TOKEN_TTL?"
 
 
+@pytest.mark.live
 @pytest.mark.parametrize(
     ("variables", "word"),
     [
@@ -478,12 +482,14 @@ def test_a_broken_file_of_data_sources_is_one_sentence(instance, text):
     assert len(str(caught.value).splitlines()) == 1
 
 
+@pytest.mark.live
 def test_a_command_on_a_database_without_tables_is_one_sentence(installation):
     sentence = one_sentence(installation.run("-m", "flask", "users", "list"))
 
     assert "database" in sentence or "flask db upgrade" in sentence
 
 
+@pytest.mark.live
 @pytest.mark.usefixtures("instance")
 def test_gunicorn_and_the_app_read_the_same_number_of_threads(installation, monkeypatch):
     monkeypatch.setenv("THREADS", "3")
@@ -498,6 +504,7 @@ def gunicorn_settings(installation, **variables):
     return re.sub(r" +", " ", result.stdout)
 
 
+@pytest.mark.live
 def test_gunicorn_rejects_tls_settings(installation):
     result = installation.run("-m", "gunicorn", "--certfile", "wsgi.py", "wsgi:app", PORT="0")
 
@@ -506,6 +513,7 @@ def test_gunicorn_rejects_tls_settings(installation):
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.live
 def test_the_instance_folder_may_be_elsewhere_but_must_exist(installation, tmp_path):
     folder = tmp_path / "elsewhere"
     folder.mkdir()

@@ -23,6 +23,8 @@ from tests.support.machine import GUIDE, PORTS, PROXY, RELEASE_ROUTE, SERVICE, M
 from tests.support.programs import require
 from tests.support.releases import start
 
+pytestmark = pytest.mark.live
+
 ROWS = 'SELECT id, title, "desc", is_complete, created, owner_id FROM todos ORDER BY id'
 TODOS = [{"title": "a"}, {"title": "b"}]
 # Almost as long as a request line may be.
@@ -41,12 +43,6 @@ HEADERS = [
     *("Cache-Control", "Content-Security-Policy", "Content-Type", "Referrer-Policy"),
     "X-Content-Type-Options",
 ]
-
-
-@pytest.fixture
-def database_url(sqlite_url):
-    """The guide is followed on a database of its own; another is enough for the rest."""
-    return sqlite_url
 
 
 @pytest.fixture

@@ -26,12 +26,6 @@ LOCATION = {"lat": 37.56, "lng": -122.32}
 
 
 @pytest.fixture
-def database_url(sqlite_url):
-    """One database is enough for what the documents show."""
-    return sqlite_url
-
-
-@pytest.fixture
 def installation(tmp_path, sqlite_template):
     """An installation with a migrated database, and the commands of its .venv."""
     installation = Installation(tmp_path)
@@ -67,6 +61,7 @@ def anchor_of(heading):
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
+@pytest.mark.live
 def test_the_documented_calls_have_the_documented_responses(
     sqlite_template,
     tmp_path,
@@ -96,6 +91,7 @@ def test_the_documented_calls_have_the_documented_responses(
     assert json.loads(called[2]) == LOCATION
 
 
+@pytest.mark.live
 def test_the_calls_about_addresses_have_the_documented_responses(make_app, tmp_path):
     environment, *calls = blocks("docs/identity.md", "sh")
     given = re.findall(r"^APP_(\w+)=(.*)$", environment, re.MULTILINE)
@@ -114,6 +110,7 @@ def test_the_calls_about_addresses_have_the_documented_responses(make_app, tmp_p
     assert len(said) == 30
 
 
+@pytest.mark.live
 def test_the_command_in_the_readme_creates_an_admin(installation):
     code = blocks("README.md", "sh", "Commands")[0]
 
@@ -122,6 +119,7 @@ def test_the_command_in_the_readme_creates_an_admin(installation):
     assert printed == "Created user 1, root@example.com, with role admin.\n"
 
 
+@pytest.mark.live
 @pytest.mark.parametrize(
     ("document", "heading"),
     [
@@ -173,6 +171,7 @@ def test_the_documented_error_is_the_one_that_clients_get(api, token):
     assert response.json == json.loads(blocks("docs/errors.md", "json")[0])
 
 
+@pytest.mark.live
 def test_make_names_the_required_python_version(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
     old = tmp_path / "python3.9"

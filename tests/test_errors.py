@@ -9,9 +9,6 @@ from werkzeug.exceptions import default_exceptions
 from tests.conftest import PASSWORD
 from tests.support.answers import refusal
 
-# No error depends on which database there is.
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 # Rendered from the status alone; the rest of the table needs no detail.
 CODES = {
     400: "BAD_REQUEST",

@@ -7,6 +7,8 @@ import pytest
 
 from tests.support.installation import Installation
 
+pytestmark = pytest.mark.live
+
 # What takes long to import, and the services that a setting or a first request needs.
 NEEDED_LATER = (
     "app.account",

@@ -27,6 +27,8 @@ from tests.support.ports import free_port
 from tests.support.rows import count
 from tests.support.smtp import Postbox, smtp_server
 
+pytestmark = pytest.mark.live
+
 
 @pytest.fixture(scope="module")
 def forks() -> ForkServerContext:

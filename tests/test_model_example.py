@@ -17,6 +17,8 @@ from tests.support.documents import blocks, run_shell
 from tests.support.live import ROOT, serve
 from tests.support.shop import JSON, PYTHON, write_files
 
+pytestmark = pytest.mark.live
+
 DOCUMENT = "docs/models.md"
 STEPS = "A model in Python"
 RUFF = [
@@ -29,12 +31,6 @@ LINTERS = [
     ("ruff", "format", "--check", *RUFF),
     ("mypy", "--strict", "--explicit-package-bases", f"--config-file={ROOT}/setup.cfg"),
 ]
-
-
-@pytest.fixture
-def database_url(sqlite_url):
-    """One database is enough for what the document shows."""
-    return sqlite_url
 
 
 @pytest.fixture

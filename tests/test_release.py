@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.installation import ROOT
 
+pytestmark = pytest.mark.live
+
 CONFIGURATION = "[metadata]\nname = ostiary\nversion = {}\n"
 CHANGELOG = "# Changelog\n\n## Unreleased\n\n## 1.2.0 (2027-01-31)\n\n- A feature.\n"
 

@@ -18,6 +18,8 @@ from tests.support.live import serve_app
 from tests.support.machine import GUIDE, PROXY, SETTINGS, Machine
 from tests.support.programs import require
 
+pytestmark = pytest.mark.live
+
 SECTION = "Several realms, each with a database of its own"
 PORTS = ["3000", "3001"]
 NAMES = ["brass.example.com", "wood.example.com"]

@@ -121,6 +121,7 @@ def test_values_that_do_not_fit_are_422_and_name_the_property(shop, lamp, order)
         assert shop("POST", path, right[path], caller).status_code == 200
 
 
+@pytest.mark.both_databases
 def test_a_unique_property_is_unique(shop, lamp):
     other = create(shop, "/products", {**LAMP, "sku": "LAMP-2"}, "clerk")
 
@@ -138,6 +139,7 @@ def test_a_unique_property_is_unique(shop, lamp):
     assert shop("GET", "/products/count").json == {"count": 2}
 
 
+@pytest.mark.both_databases
 def test_everybody_reads_the_catalogue_and_clerks_maintain_it(shop, lamp):
     path = f"/products/{lamp['id']}"
 
@@ -150,6 +152,7 @@ def test_everybody_reads_the_catalogue_and_clerks_maintain_it(shop, lamp):
     assert shop("DELETE", path, caller="clerk").json == {"count": 1}
 
 
+@pytest.mark.both_databases
 def test_a_product_is_in_many_categories(shop, lamp):
     light = create(shop, f"/products/{lamp['id']}/categories", {"name": "Light"}, "clerk")
     home = create(shop, "/categories", {"name": "Home"}, "clerk")
@@ -192,6 +195,7 @@ def test_an_order_has_items_and_products_and_one_shipment(shop, lamp, order):
         assert shop("GET", f"/{collection}").json == []
 
 
+@pytest.mark.both_databases
 def test_everything_is_included_by_a_constant_number_of_statements(shop, lamp):
     light = create(shop, f"/products/{lamp['id']}/categories", {"name": "Light"}, "clerk")
     orders = [create(shop, "/orders", {}) for _ in range(3)]
@@ -211,6 +215,7 @@ def test_everything_is_included_by_a_constant_number_of_statements(shop, lamp):
         assert [item["product"]["categories"] for item in entry["items"]] == [[light]]
 
 
+@pytest.mark.both_databases
 def test_rows_are_selected_by_properties_of_every_type(shop, lamp, order):
     dear = {**LAMP, "sku": "LAMP-2", "price": "100", "status": "draft", "tags": ["new"]}
     create(shop, "/products", {**dear, "releasedOn": "2026-03-01", "size": {"h": 30}}, "clerk")
@@ -265,6 +270,7 @@ def test_nobody_reads_or_changes_the_orders_of_others(shop, lamp, order):
     assert shop("GET", f"{path}/total", caller="clerk").json == {"total": "12.50"}
 
 
+@pytest.mark.both_databases
 def test_everybody_reads_reviews_and_their_writer_changes_them(shop, lamp):
     path = f"/products/{lamp['id']}/reviews"
     review = create(shop, "/reviews", {"stars": 4, "productId": lamp["id"], "text": "So\nso"})
@@ -306,6 +312,7 @@ def refused(caller, model, endpoint, route):
     return 404 if model in PURCHASES else 403
 
 
+@pytest.mark.both_databases
 def test_every_route_refuses_who_may_not_call_it_and_nobody_who_may(shop, lamp, order):
     product = {"productId": lamp["id"]}
     category = create(shop, "/categories", {"name": "Light"}, "clerk")
@@ -370,6 +377,7 @@ def fill_categories(shop, size):
     return categories
 
 
+@pytest.mark.both_databases
 def test_rows_that_are_included_repeatedly_count_each_time(shop):
     categories = fill_categories(shop, 22)
     short = {"relation": "reviews", "scope": {"fields": ["id"]}}

@@ -94,6 +94,7 @@ def test_a_receiver_object_that_raises_is_logged_by_its_type(app, api, token, ca
     assert "Mailer" in caplog.text
 
 
+@pytest.mark.both_databases
 def test_a_receiver_that_breaks_the_database_session_does_not_affect_the_response(app, api, token):
     def receiver(sender, info):
         info["user"].email = None

@@ -16,6 +16,8 @@ from tests.support.ports import free_port
 from tests.support.postgres import cluster
 from tests.support.programs import require
 
+pytestmark = pytest.mark.live
+
 DATABASE, HOSTS, BALANCER, UPGRADE = (
     *("The database", "The hosts of the service", "The balancer", "An upgrade of both"),
 )

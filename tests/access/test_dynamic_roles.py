@@ -92,6 +92,7 @@ def names(response):
 ALLOWED = [allow(OWNER), allow(MEMBER), allow("admin")]
 
 
+@pytest.mark.both_databases
 def test_a_role_for_some_rows_scopes_every_call(serve):
     call = serve(ALLOWED)
 
@@ -120,6 +121,7 @@ def test_a_role_for_some_rows_scopes_every_call(serve):
     assert call("bob", "DELETE", "/rooms/4").json == {"count": 1}
 
 
+@pytest.mark.both_databases
 def test_a_role_scopes_related_and_included_rows_and_references(serve):
     call = serve(ALLOWED)
 
@@ -156,6 +158,7 @@ RANKS = [
 ]
 
 
+@pytest.mark.both_databases
 def test_rules_decide_in_the_order_of_their_ranks(serve):
     rooms = resources()[0]
     call = serve(
@@ -182,6 +185,7 @@ def test_rules_decide_in_the_order_of_their_ranks(serve):
             assert (number, page.headers.get("X-Total-Count")) == (number, total)
 
 
+@pytest.mark.both_databases
 def test_a_role_that_allows_reading_only_refuses_changes_with_403(serve):
     call = serve([allow(MEMBER, access=READ), allow(OWNER)])
 
@@ -190,7 +194,6 @@ def test_a_role_that_allows_reading_only_refuses_changes_with_403(serve):
     assert call("bob", "POST", "/rooms/update?where={}", {"name": "x"}).json == {"count": 1}
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_rule_for_a_role_that_cannot_apply_stops_the_start(make_app):
     app, rooms = make_app(), resources()[0]
 
@@ -207,7 +210,6 @@ def test_a_rule_for_a_role_that_cannot_apply_stops_the_start(make_app):
         register_resource(app, replace(rooms, roles={OWNER: member}))
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_role_of_the_document_lets_colleagues_read(serve_notes):  # noqa: F811
     [code] = blocks("docs/models.md", "python", "Dynamic roles")
     api = serve_notes(board=code)
@@ -225,7 +227,6 @@ def test_the_role_of_the_document_lets_colleagues_read(serve_notes):  # noqa: F8
     assert "For those who have the role `colleague` for the row." in document
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_role_costs_no_statement(serve):
     call = serve(ALLOWED)
     call("bob", "GET", "/rooms/1")

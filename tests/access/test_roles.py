@@ -7,6 +7,7 @@ import pytest
 from app.config import ConfigurationError
 
 
+@pytest.mark.both_databases
 def test_granting_and_revoking_a_role_takes_effect_at_once(api, runner, token):
     before = api("GET", "/users", token=token).status_code
     granted = runner.invoke(args=["roles", "grant", "ada@example.com", "admin"])

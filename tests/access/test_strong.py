@@ -69,6 +69,7 @@ def test_the_kinds_are_those_of_the_user(app, api, token):
     assert refused.json["error"]["details"] == {"kinds": ["totp"]}
 
 
+@pytest.mark.both_databases
 def test_nobody_and_personal_tokens_are_not_asked_for_factors(app, api, token, strengthen, secrets):
     strengthen(token)
     body = {"name": "x", "scopes": {"todos": ["*"]}}

@@ -22,6 +22,8 @@ from .sites import (
     resources,
 )
 
+pytestmark = pytest.mark.both_databases
+
 DENIED = (403, "ACCESS_DENIED")
 Other = aliased(Membership)
 

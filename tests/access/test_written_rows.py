@@ -99,6 +99,7 @@ MOVES = [
 ]
 
 
+@pytest.mark.both_databases
 def test_no_change_moves_a_row_out_of_what_the_caller_may_write(serve):
     call = serve()
 
@@ -122,6 +123,7 @@ CREATIONS = [
 ]
 
 
+@pytest.mark.both_databases
 def test_a_role_permits_to_create_rows_for_which_the_caller_has_it(serve):
     call = serve()
 
@@ -139,6 +141,7 @@ def test_a_role_permits_to_create_rows_for_which_the_caller_has_it(serve):
         assert (created.status_code, created.json["ownerId"]) == (200, 1), (verb, path)
 
 
+@pytest.mark.both_databases
 def test_an_array_is_created_as_a_whole_or_not_at_all(serve):
     call = serve()
     bodies = [{"title": "s", "siteId": site} for site in (1, 2, 3)]
@@ -149,6 +152,7 @@ def test_an_array_is_created_as_a_whole_or_not_at_all(serve):
     assert call("POST", "/shifts", []).json == []
 
 
+@pytest.mark.both_databases
 def test_a_row_is_created_by_a_relation_of_a_row_that_the_caller_may_write(serve):
     call = serve()
 
@@ -158,6 +162,7 @@ def test_a_row_is_created_by_a_relation_of_a_row_that_the_caller_may_write(serve
     assert [*shifts(call).values()] == [*STORED.values(), 3]
 
 
+@pytest.mark.both_databases
 def test_a_relation_does_not_move_a_row_to_a_parent_that_the_caller_may_not_write(serve):
     # The rules of shifts alone would permit it.
     call = serve([allow(AUTHENTICATED)])
@@ -169,6 +174,7 @@ def test_a_relation_does_not_move_a_row_to_a_parent_that_the_caller_may_not_writ
     assert call("PATCH", "/shifts/1", {"siteId": 2}).status_code == 200
 
 
+@pytest.mark.both_databases
 def test_a_rule_that_denies_looks_at_what_a_row_becomes(serve):
     call = serve([allow(AUTHENTICATED), Rule(COORDINATOR, allow=False)])
 
@@ -179,6 +185,7 @@ def test_a_rule_that_denies_looks_at_what_a_row_becomes(serve):
     assert [*shifts(call).values()] == [*STORED.values(), 2]
 
 
+@pytest.mark.both_databases
 def test_owners_may_leave_their_rows_anywhere(serve):
     call = serve()
 
@@ -190,6 +197,7 @@ def test_owners_may_leave_their_rows_anywhere(serve):
     assert field_codes(call("PATCH", "/shifts/2", {"ownerId": 1})) == {"ownerId": ["invalid"]}
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("hook", ["before_save", "after_save"])
 def test_what_hooks_make_of_a_row_counts(serve, hook):
     def move(resource, event):
@@ -219,6 +227,7 @@ def test_what_hooks_make_of_a_row_counts(serve, hook):
         assert shifts(call) == STORED, (verb, path)
 
 
+@pytest.mark.both_databases
 def test_a_hook_may_delete_the_row_that_was_written(serve):
     shift = next(each for each in resources() if each.name == "shifts")
 
@@ -235,6 +244,7 @@ def test_a_hook_may_delete_the_row_that_was_written(serve):
     assert shifts(call) == {2: 1, 3: 2}
 
 
+@pytest.mark.both_databases
 def test_a_link_leaves_the_rows_of_both_sides_as_the_caller_may_write_them(serve):
     call = serve()
 
@@ -248,6 +258,7 @@ def test_a_link_leaves_the_rows_of_both_sides_as_the_caller_may_write_them(serve
     assert links(call) == [(3, 1)]
 
 
+@pytest.mark.both_databases
 def test_a_link_from_the_other_side_is_checked_alike(serve):
     # Who reads teams must coordinate all of their sites, too.
     call = serve(None, [allow(COORDINATOR)])
@@ -261,6 +272,7 @@ def test_a_link_from_the_other_side_is_checked_alike(serve):
     assert links(call) == []
 
 
+@pytest.mark.both_databases
 def test_a_row_that_is_created_with_its_link_is_checked_with_it(serve):
     call = serve(None, [allow(COORDINATOR)])
 
@@ -272,6 +284,7 @@ def test_a_row_that_is_created_with_its_link_is_checked_with_it(serve):
     assert links(call) == [(1, 1), (1, created.json["id"])]
 
 
+@pytest.mark.both_databases
 def test_a_target_that_a_link_would_hide_from_the_caller_is_not_linked(serve):
     loose = ~select(Assignment.team_id).where(Assignment.team_id == Team.id).exists()
 
@@ -287,6 +300,7 @@ def test_a_target_that_a_link_would_hide_from_the_caller_is_not_linked(serve):
     assert links(call) == [(1, 1)]
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "rules", [[allow(OWNER), allow(COORDINATOR)], [allow(OWNER)]], ids=["role", "owner"]
 )
@@ -321,6 +335,7 @@ def test_an_owner_may_give_a_row_away_where_the_model_permits_it(serve, rules):
     assert owner == (2 if only_own else 1)
 
 
+@pytest.mark.both_databases
 def test_a_row_that_is_given_away_meanwhile_is_not_given_away_again(serve):
     call = serve(owner_may_change=True)
 
@@ -338,6 +353,7 @@ def test_a_row_that_is_given_away_meanwhile_is_not_given_away_again(serve):
     assert [answer.status_code for answer in answers].count(200) == 1
 
 
+@pytest.mark.both_databases
 def test_a_write_within_a_permission_for_some_rows_takes_one_statement_more(serve):
     call = serve()
     for _ in range(2):
@@ -351,7 +367,6 @@ def test_a_write_within_a_permission_for_some_rows_takes_one_statement_more(serv
     assert verbs[1:] == ["BEGIN", "UPDATE", "SELECT"]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_write_within_any_other_permission_is_one_statement(serve):
     call = serve([allow(OWNER), allow("admin")], change=lambda each: replace(each, roles={}))
     make_admin(call.app)
@@ -365,7 +380,6 @@ def test_a_write_within_any_other_permission_is_one_statement(serve):
         assert not any(each.startswith("BEGIN") for each in sent)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_document_says_who_may_create_and_that_it_may_be_refused(serve):
     document = serve()("GET", "/openapi.json").json
 
@@ -376,7 +390,6 @@ def test_the_document_says_who_may_create_and_that_it_may_be_refused(serve):
     assert {"401", "403", "422"} <= creation["responses"].keys()
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_change_of_very_many_rows_by_a_role_is_refused_as_a_whole(serve):
     call = serve()
     rows = [{"title": "s", "site_id": 1, "owner_id": 2}] * (MAX_CHECKED - 1)
@@ -392,7 +405,8 @@ def test_a_change_of_very_many_rows_by_a_role_is_refused_as_a_whole(serve):
     assert refusal(call("POST", fewer, {"siteId": 2})) == DENIED
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@pytest.mark.both_databases
+@pytest.mark.only_on("postgresql")
 def test_a_row_that_another_request_moves_meanwhile_is_not_changed(serve):
     call = serve()
     for number in range(10):
@@ -419,6 +433,7 @@ def test_a_row_that_another_request_moves_meanwhile_is_not_changed(serve):
         assert (title == f"x{number}") == (answer.status_code == 200)
 
 
+@pytest.mark.both_databases
 def test_who_sends_the_owner_back_does_not_undo_that_another_request_changes_it(serve):
     call = serve()
     for _ in range(10):
@@ -440,6 +455,7 @@ def test_who_sends_the_owner_back_does_not_undo_that_another_request_changes_it(
         assert call("GET", "/shifts/1").json["ownerId"] == 7
 
 
+@pytest.mark.both_databases
 def test_concurrent_ends_of_links_leave_a_row_its_last_one(serve):
     call = serve()
     assert call("PUT", "/teams/1/sites/rel/3").status_code == 204

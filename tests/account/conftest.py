@@ -113,9 +113,3 @@ def account(service, tab):
     yield page
     page.leave()
     assert (page.errors, page.foreign) == ([], [])
-
-
-@pytest.fixture
-def database_url(sqlite_url):
-    """No page depends on which database there is."""
-    return sqlite_url

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import click
+import pytest
 import requests
 from playwright.sync_api import expect
 
@@ -20,6 +21,8 @@ from tests.support.second_factors import FACTOR_KEY, Device
 
 from .browser import AccountPage
 from .conftest import Service
+
+pytestmark = pytest.mark.live
 
 CODE = re.compile(r"\b[0-9]{8}\b")
 TYPED_CODE = re.compile(r"\b[a-z2-7]{4}-[a-z2-7]{4}-[a-z2-7]{4}\b")

@@ -22,6 +22,8 @@ from .browser import DESK, LOOKS, AdminPage
 from .service import ADMIN, CUSTOMERS, PLAIN, SUPPORT, administered
 from .views import VIEWS
 
+pytestmark = pytest.mark.live
+
 MARKUP = "<img src=x onerror='window.ran = true'><script>window.ran = true</script>"
 
 

@@ -51,6 +51,7 @@ def test_one_of_two_admins_goes(app, admin, user, way):
     assert refusal(user(method, path.format(2))) == (422, "LAST_ADMIN")
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("first", WAYS)
 @pytest.mark.parametrize("second", WAYS)
 def test_of_two_admins_who_remove_each_other_at_once_one_stays(app, admin, user, first, second):

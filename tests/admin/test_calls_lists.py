@@ -70,6 +70,7 @@ def actions(app):
         return [tuple(row) for row in db.session.execute(select(*columns).order_by(AuditRecord.id))]
 
 
+@pytest.mark.both_databases
 def test_the_audit_log_of_all_is_filtered_by_any_property_in_pages(app, admin, user):
     user("POST", "/users/logout")
     admin("PUT", "/admin/users/2/roles/clerk")
@@ -94,6 +95,7 @@ def test_the_audit_log_of_all_is_filtered_by_any_property_in_pages(app, admin, u
     assert [record[name] for name in own] == ["user-disabled", 1, 2, "127.0.0.1", {}]
 
 
+@pytest.mark.both_databases
 def test_the_outbox_is_listed_and_filtered(admin, mails):
     listed = admin.get("/admin/outbox")
     failed = admin.get("/admin/outbox", query_string=query(where={"state": "failed"}))
@@ -120,6 +122,7 @@ def test_the_outbox_is_listed_and_filtered(admin, mails):
 TIMES = ("created", "deadline")
 
 
+@pytest.mark.both_databases
 def test_a_failed_delivery_is_retried_and_a_pending_one_given_up(app, admin, mails):
     assert admin("POST", "/admin/outbox/1/retry").status_code == 204
     assert admin("POST", "/admin/outbox/2/giveUp").status_code == 204
@@ -157,6 +160,7 @@ def locked(shared_app, secrets):
     return admin
 
 
+@pytest.mark.both_databases
 def test_what_is_locked_is_listed_and_released(locked):
     [lock] = locked.get("/admin/throttles")
 
@@ -173,6 +177,7 @@ def test_what_is_locked_is_listed_and_released(locked):
     assert ("throttle-released", 1, {"throttle": "login_identity", "key": lock["key"]}) in released
 
 
+@pytest.mark.both_databases
 def test_what_was_locked_and_what_is_below_its_limit_is_not_listed(locked):
     app = locked.api.client.application
     with app.app_context():

@@ -55,6 +55,7 @@ def people(request, serve):  # noqa: F811
     return admin, helper, f"/teams/{team['id']}/members"
 
 
+@pytest.mark.both_databases
 def test_a_relation_that_leads_to_users_changes_no_admin(people):
     admin, helper, members = people
 

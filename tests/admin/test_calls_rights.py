@@ -83,6 +83,7 @@ def with_id(body, user_id):
     return body and {name: user_id if value == "{}" else value for name, value in body.items()}
 
 
+@pytest.mark.both_databases
 def test_a_change_of_all_leaves_out_admins(admin, helper):
     where = {"where": '{"id":{"gt":0}}'}
 
@@ -95,12 +96,14 @@ def test_a_change_of_all_leaves_out_admins(admin, helper):
     assert admin.get("/admin/users/1")["username"] is None
 
 
+@pytest.mark.both_databases
 def test_an_anonymous_client_whom_a_rule_lets_does_not_either(api, admin, user):
     assert api("PATCH", "/users/1", {"username": "x"}).status_code == 401
     assert api("DELETE", "/users/1").status_code == 401
     assert api("PATCH", "/users/2", {"username": "x"}).status_code == 200
 
 
+@pytest.mark.both_databases
 def test_an_admin_who_is_a_service_account_gets_no_token_of_others(api, app, admin, helper):
     robot = admin("POST", "/users/serviceAccounts", {"email": "robot@example.com"}).json
     body = {"name": "x", "scopes": {"users": ["*"]}}
@@ -127,6 +130,7 @@ def test_nobody_but_an_admin_grants_a_role_that_it_has_not(app, admin, helper, r
         assert [role_names(user_id) for user_id in (1, 2, 3)] == [{"admin"}, {"clerk"}, {"support"}]
 
 
+@pytest.mark.both_databases
 def test_somebody_grants_and_revokes_a_role_that_it_has_but_of_admins(app, admin, helper):
     assert helper("PUT", "/admin/users/2/roles/support").status_code == 204
     assert helper("DELETE", "/admin/users/2/roles/support").status_code == 204
@@ -146,6 +150,7 @@ def test_who_changes_itself_does_not_become_more(app, admin, helper):
     assert refusal(helper("PUT", "/admin/users/3/roles/boss")) == (403, "ACCESS_DENIED")
 
 
+@pytest.mark.both_databases
 def test_a_user_who_became_an_admin_is_out_of_reach_at_once(app, admin, helper):
     assert helper("PATCH", "/users/2", {"username": "bob"}).status_code == 200
     has_role(app, 2, "admin")

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from sqlalchemy import select
 
 from app.audit.entries import AuditRecord
@@ -40,6 +41,7 @@ def test_a_role_is_created_granted_revoked_and_deleted(app, admin, user):
     ]
 
 
+@pytest.mark.both_databases
 def test_a_granted_role_acts_at_once_and_a_deleted_one_too(admin, user):
     assert user("GET", "/admin/roles").status_code == 403
     assert admin("PUT", "/admin/users/2/roles/admin").status_code == 204
@@ -48,6 +50,7 @@ def test_a_granted_role_acts_at_once_and_a_deleted_one_too(admin, user):
     assert admin("GET", "/admin/roles").status_code == 403
 
 
+@pytest.mark.both_databases
 def test_deleting_a_role_takes_it_from_its_members(app, admin, user):
     has_role(app, 1, "clerk")
     has_role(app, 2, "clerk")

@@ -40,12 +40,6 @@ SETTINGS = {
 
 
 @pytest.fixture
-def database_url(sqlite_url):
-    """One database is enough: what differs between them is not asked."""
-    return sqlite_url
-
-
-@pytest.fixture
 def source(geo):  # noqa: F811
     """The settings of a data source that is not public, with secrets in several places."""
     secret = {"method": "GET", "url": f"{geo['baseURL']}/text?key={PLANTED}6"}

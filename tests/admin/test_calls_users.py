@@ -34,6 +34,7 @@ def actions(app):
         return [tuple(row) for row in rows]
 
 
+@pytest.mark.both_databases
 def test_a_list_has_the_properties_of_users_with_their_roles(app, admin, user):
     has_role(app, 2, "clerk")
     has_role(app, 2, "artist")
@@ -62,6 +63,7 @@ def test_one_user_has_how_it_logs_in(admin, user):
     assert refusal(admin("GET", "/admin/users/x")) == (404, "MODEL_NOT_FOUND")
 
 
+@pytest.mark.both_databases
 def test_users_are_found_by_a_part_of_their_email_and_by_what_they_are(admin, user):
     assert found(admin, where={"email": {"like": "%bob%"}}) == ["bob@example.com"]
     assert found(admin, where={"email": "BOB@Example.com"}) == ["bob@example.com"]
@@ -77,6 +79,7 @@ def test_users_are_found_by_a_part_of_their_email_and_by_what_they_are(admin, us
     assert refusal(answer) == (400, "INVALID_FILTER")
 
 
+@pytest.mark.both_databases
 def test_users_are_found_by_a_role_in_pages(app, api, admin, user):
     for user_id, email in ((3, "cy@example.com"), (4, "di@example.com")):
         api.logged_in(email)
@@ -93,6 +96,7 @@ def test_users_are_found_by_a_role_in_pages(app, api, admin, user):
     assert admin.get("/admin/users?role=nobody") == []
 
 
+@pytest.mark.both_databases
 def test_an_admin_disables_a_user_whose_sessions_end_and_enables_it(app, admin, user):
     assert admin("POST", "/users/2/disable").status_code == 204
     assert user("GET", "/users/2").status_code == 401
@@ -112,6 +116,7 @@ def test_an_admin_marks_an_email_as_verified(app, api, admin):
     assert actions(app) == [("email-vouched", 1, 2)]
 
 
+@pytest.mark.both_databases
 def test_an_admin_sends_a_reset(app, api, admin, user, reset_events):
     assert admin("POST", "/users/2/sendReset").status_code == 204
 
@@ -124,6 +129,7 @@ def test_an_admin_sends_a_reset(app, api, admin, user, reset_events):
         assert db.session.scalar(select(OutboxEvent.event)) == "resetPasswordRequest"
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("column", ["disabled_at", "service_account"])
 def test_who_cannot_log_in_gets_no_reset(app, admin, user, column):
     with app.app_context():

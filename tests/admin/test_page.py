@@ -4,18 +4,10 @@ import re
 from pathlib import Path
 from posixpath import normpath
 
-import pytest
-
 from app.admin import page as admin_page
 
 STATIC = Path(admin_page.__file__).with_name("static")
 IMPORT = re.compile(r'(?:from|import)[ (]"(\.{1,2}/[^"]+)"')
-
-
-@pytest.fixture
-def database_url(sqlite_url):
-    """An empty SQLite database, as the page itself reads none."""
-    return sqlite_url
 
 
 def test_every_file_of_the_page_and_what_it_imports_is_served(client):

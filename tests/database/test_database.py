@@ -42,6 +42,7 @@ def context(app):
         yield
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("hours", [-8, 0, 5.5], ids=str)
 def test_times_are_returned_aware_in_utc(context, hours):
     zone = timezone(timedelta(hours=hours))
@@ -53,6 +54,7 @@ def test_times_are_returned_aware_in_utc(context, hours):
     assert found.utcoffset() == timedelta(0)
 
 
+@pytest.mark.both_databases
 def test_a_naive_time_is_rejected(context):
     db.session.add(user(created=datetime(2026, 1, 1)))
 
@@ -60,6 +62,7 @@ def test_a_naive_time_is_rejected(context):
         db.session.commit()
 
 
+@pytest.mark.both_databases
 def test_times_are_compared_in_the_database(context):
     stored(created=now() - timedelta(hours=1))
 
@@ -67,11 +70,13 @@ def test_times_are_compared_in_the_database(context):
     assert db.session.scalar(select(User.id).where(User.created > now())) is None
 
 
+@pytest.mark.both_databases
 def test_a_token_is_stored_as_its_sha256_only(app, token):
     with app.app_context():
         assert db.session.scalar(select(AccessToken.digest)) == sha256(token.encode()).hexdigest()
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("taken", ["email", "username_key"])
 def test_names_are_unique_within_a_realm(context, taken):
     stored(username_key="ada", realm="acme")
@@ -87,6 +92,7 @@ def test_names_are_unique_within_a_realm(context, taken):
     assert stored(**twin, realm="initech").id
 
 
+@pytest.mark.both_databases
 def test_the_database_deletes_tokens_and_todos_with_their_user(app, api, token):
     api("POST", "/todos", {"title": "x"}, token=token)
 
@@ -97,7 +103,7 @@ def test_the_database_deletes_tokens_and_todos_with_their_user(app, api, token):
     assert [count(app, model) for model in (User, AccessToken, Todo)] == [0, 0, 0]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.only_on("sqlite")
 def test_compiled_statements_of_any_number_of_filters_take_bounded_memory(context):
     for number in range(2 * QUERY_CACHE):
         db.session.execute(select(literal_column(str(number))))
@@ -106,6 +112,7 @@ def test_compiled_statements_of_any_number_of_filters_take_bounded_memory(contex
     assert QUERY_CACHE / 2 < len(db.engine._compiled_cache) <= 1.5 * QUERY_CACHE
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("model", [AccessToken, Todo])
 def test_rows_require_an_existing_owner(context, model):
     fields = {
@@ -119,7 +126,7 @@ def test_rows_require_an_existing_owner(context, model):
         db.session.commit()
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.only_on("sqlite")
 @pytest.mark.parametrize(
     ("pragma", "value"),
     [
@@ -134,6 +141,7 @@ def test_sqlite_pragmas_are_set(context, pragma, value):
     assert db.session.scalar(text(f"PRAGMA {pragma}")) == value
 
 
+@pytest.mark.both_databases
 def test_a_request_with_a_token_takes_two_queries(app, client, token):
     with statements(app) as sent:
         response = client.get("/api/users/1", headers={"Authorization": token})
@@ -142,6 +150,7 @@ def test_a_request_with_a_token_takes_two_queries(app, client, token):
     assert len(sent) == 2
 
 
+@pytest.mark.both_databases
 def test_a_request_without_a_token_takes_no_query(app, client):
     with statements(app) as sent:
         client.get("/api/users/1")
@@ -149,6 +158,7 @@ def test_a_request_without_a_token_takes_no_query(app, client):
     assert sent == []
 
 
+@pytest.mark.both_databases
 def test_no_request_leaves_a_connection_checked_out(app, api, token):
     for path in ("/users/1", "/users/2", "/todos", "/todos/7", "/nowhere"):
         api("GET", path, token=token)
@@ -157,6 +167,7 @@ def test_no_request_leaves_a_connection_checked_out(app, api, token):
         assert db.engine.pool.checkedout() == 0
 
 
+@pytest.mark.both_databases
 def test_a_database_that_fails_is_503_without_detail(app, api, database_url, token, caplog):
     with connected(database_url) as connection:
         connection.execute(text("ALTER TABLE access_tokens RENAME TO gone"))
@@ -180,9 +191,10 @@ def with_options(url, options):
 
 IDLE = "idle_in_transaction_session_timeout"
 READ_ONLY = "-c default_transaction_read_only=on"
-only_postgres = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+only_postgres = pytest.mark.only_on("postgresql")
 
 
+@pytest.mark.both_databases
 @only_postgres
 def test_connections_that_the_server_ended_are_replaced(app, api, token, database_url):
     end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE pid != "
@@ -193,6 +205,7 @@ def test_connections_that_the_server_ended_are_replaced(app, api, token, databas
         assert api("GET", "/users/1", token=token).status_code == 200
 
 
+@pytest.mark.both_databases
 @only_postgres
 def test_a_read_only_database_is_503_and_logs_no_value(make_app, database_url, caplog):
     client = make_app(SQLALCHEMY_DATABASE_URI=with_options(database_url, READ_ONLY)).test_client()
@@ -206,6 +219,7 @@ def test_a_read_only_database_is_503_and_logs_no_value(make_app, database_url, c
     assert "INSERT" not in caplog.text
 
 
+@pytest.mark.both_databases
 def test_errors_hide_the_values_of_statements(context):
     with pytest.raises(DBAPIError) as caught:
         db.session.execute(text("SELECT * FROM nowhere WHERE x = :x"), {"x": PASSWORD})
@@ -214,6 +228,7 @@ def test_errors_hide_the_values_of_statements(context):
     db.session.rollback()
 
 
+@pytest.mark.both_databases
 @only_postgres
 def test_a_locked_table_is_503_within_the_time_out(make_app, api, token, database_url):
     client = make_app(STATEMENT_TIMEOUT=1).test_client()
@@ -229,6 +244,7 @@ def test_a_locked_table_is_503_within_the_time_out(make_app, api, token, databas
     assert client.get("/api/todos", headers={"Authorization": token}).status_code == 200
 
 
+@pytest.mark.both_databases
 def test_a_pool_without_a_free_connection_is_503(make_app, token):
     app = make_app(THREADS=1, STATEMENT_TIMEOUT=0.2)
     with app.app_context():
@@ -242,6 +258,7 @@ def test_a_pool_without_a_free_connection_is_503(make_app, token):
     assert response.json["error"]["code"] == "DATABASE_TIMEOUT"
 
 
+@pytest.mark.both_databases
 @only_postgres
 def test_the_url_and_the_settings_override_our_time_outs(make_app, database_url):
     url = with_options(database_url, "-c statement_timeout=1234 -c work_mem=5MB")

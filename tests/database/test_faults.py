@@ -14,6 +14,8 @@ from app.database.faults import (
 )
 from app.database.session import db
 
+pytestmark = pytest.mark.both_databases
+
 TABLES = [
     "CREATE TEMPORARY TABLE makers (id INTEGER PRIMARY KEY)",
     "CREATE TEMPORARY TABLE things (a INTEGER, b INTEGER, maker INTEGER REFERENCES makers,"

@@ -18,6 +18,8 @@ from tests.support.apps import build
 from tests.support.databases import connected, migrate
 from tests.support.postgres import cluster
 
+pytestmark = pytest.mark.live
+
 TODO = {"title": "x"}
 STATEMENT_TIMEOUT, GRACE = 0.3, 0.3
 # The least that psycopg waits for a connection.

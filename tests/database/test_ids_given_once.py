@@ -18,7 +18,7 @@ from tests.support.apps import build
 from tests.support.races import at_once
 from tests.support.rows import statements
 
-ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+ON_SQLITE = pytest.mark.only_on("sqlite")
 # What a project's own migrations do to the table of users.
 COPIES = {
     "in a batch": """
@@ -171,6 +171,7 @@ def test_no_table_that_numbers_its_rows_gives_a_number_again(app):
     assert "users" in numbered
 
 
+@pytest.mark.both_databases
 def test_the_id_of_an_imported_user_who_was_deleted_is_not_given_again(app, api, tmp_path):
     file = tmp_path / "users.csv"
     file.write_text(
@@ -183,6 +184,7 @@ def test_the_id_of_an_imported_user_who_was_deleted_is_not_given_again(app, api,
     assert api.register()["id"] == 41
 
 
+@pytest.mark.both_databases
 def test_users_who_come_and_go_at_once_have_ids_of_their_own(app):
     def come_and_go_often(client):
         api = Api(client, [])

@@ -63,7 +63,7 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.only_on("sqlite")
 def test_requests_scan_no_table(shared_app, database_url, password_hash, secrets):
     app = shared_app(THROTTLE_ENABLED=True)
     client = app.test_client()
@@ -86,7 +86,7 @@ def test_requests_scan_no_table(shared_app, database_url, password_hash, secrets
     assert scans(database_url, sent) == {}
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.only_on("sqlite")
 def test_background_work_scans_no_table(app, database_url):
     with statements(app) as sent, app.app_context():
         claims.next_attempt()

@@ -202,6 +202,7 @@ def test_of_several_hosts_the_one_that_writes_is_used(database_url, tmp_path):
     close(app)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("url", "reason"),
     [

@@ -62,11 +62,13 @@ def version():
         return connection.scalar(text("SELECT version_num FROM alembic_version"))
 
 
+@pytest.mark.both_databases
 def test_downgrade_drops_every_table(empty):
     assert tables() == set()
     assert version() is None
 
 
+@pytest.mark.both_databases
 def test_upgrade_creates_every_table(empty):
     upgrade()
 
@@ -74,6 +76,7 @@ def test_upgrade_creates_every_table(empty):
     assert tables() == set(db.metadata.tables)
 
 
+@pytest.mark.both_databases
 def test_downgrade_and_upgrade_again_works(empty):
     for _ in range(2):
         upgrade()
@@ -82,6 +85,7 @@ def test_downgrade_and_upgrade_again_works(empty):
     assert tables() == set()
 
 
+@pytest.mark.both_databases
 def test_the_commands_say_what_they_did_in_one_line(empty):
     def run(*arguments):
         result = empty.test_cli_runner().invoke(args=["db", *arguments])
@@ -107,6 +111,7 @@ def test_the_commands_say_what_they_did_in_one_line(empty):
     run("stamp", "base")
 
 
+@pytest.mark.both_databases
 def test_the_tables_of_one_app_are_compared_too(empty):
     upgrade()
     own = app_metadata.of(empty)
@@ -128,6 +133,7 @@ def test_the_tables_of_one_app_are_compared_too(empty):
     )
 
 
+@pytest.mark.both_databases
 def test_an_unknown_revision_is_one_sentence(empty):
     result = empty.test_cli_runner().invoke(args=["db", "upgrade", "nope"])
 
@@ -135,6 +141,7 @@ def test_an_unknown_revision_is_one_sentence(empty):
     assert result.output == "Error: There is no migration 'nope'.\n"
 
 
+@pytest.mark.both_databases
 def test_the_migrations_create_the_tables_of_the_models(empty):
     upgrade()
 
@@ -145,6 +152,7 @@ def test_the_migrations_create_the_tables_of_the_models(empty):
     assert drift == []
 
 
+@pytest.mark.both_databases
 def test_the_migrated_database_keeps_rows_over_a_second_run(empty):
     upgrade()
     insert = text(
@@ -169,6 +177,7 @@ def add_user(name):
         connection.execute(insert, {"email": f"{name}@example.com", "name": name})
 
 
+@pytest.mark.both_databases
 def test_existing_usernames_get_their_normalized_form(empty):
     upgrade(revision="0001")
     add_user("\uff21da")
@@ -180,6 +189,7 @@ def test_existing_usernames_get_their_normalized_form(empty):
     assert tuple(row) == ("\uff21da", "ada")
 
 
+@pytest.mark.both_databases
 def test_usernames_that_are_equal_after_normalization_stop_the_migration(empty):
     upgrade(revision="0001")
     add_user("Ada")
@@ -193,6 +203,7 @@ def test_usernames_that_are_equal_after_normalization_stop_the_migration(empty):
     downgrade(revision="base")
 
 
+@pytest.mark.both_databases
 def test_resets_that_are_under_way_prove_the_address_of_their_user(empty):
     upgrade(revision="0003")
     add_user("ada")
@@ -211,6 +222,7 @@ def test_resets_that_are_under_way_prove_the_address_of_their_user(empty):
         assert [tuple(row) for row in rows] == [("a", "ada@example.com"), ("b", None)]
 
 
+@pytest.mark.both_databases
 def test_identities_that_were_added_before_the_address_was_confirmed_are_doubted(empty):
     upgrade(revision="0011")
     linked = datetime(2026, 5, 1, tzinfo=UTC)
@@ -242,6 +254,7 @@ def test_identities_that_were_added_before_the_address_was_confirmed_are_doubted
     assert proven == {"before": "before@example.com", "after": None, "never": None}
 
 
+@pytest.mark.both_databases
 def test_the_tables_of_factors_and_passkeys_go_and_come_back_and_their_users_stay(empty):
     upgrade()
     for name in ("ada", "bob"):
@@ -272,6 +285,7 @@ def test_the_tables_of_factors_and_passkeys_go_and_come_back_and_their_users_sta
     assert db.session.scalars(select(Passkey)).all() == []
 
 
+@pytest.mark.both_databases
 def test_a_migration_that_fails_changes_nothing(empty):
     def fail(_connection, _cursor, statement, *_):
         if "CREATE TABLE deliveries" in statement:
@@ -287,6 +301,7 @@ def test_a_migration_that_fails_changes_nothing(empty):
     assert (version(), tables()) == ("0002", before)
 
 
+@pytest.mark.both_databases
 def test_a_migration_may_copy_a_table_to_which_rows_refer(empty):
     upgrade()
     add_user("ada")
@@ -315,7 +330,8 @@ def test_a_migration_may_copy_a_table_to_which_rows_refer(empty):
     downgrade(revision="base")
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.live
+@pytest.mark.only_on("sqlite")
 def test_of_two_processes_one_migrates_and_the_other_waits(empty):
     environment = {**os.environ, "DATABASE_URL": empty.config["SQLALCHEMY_DATABASE_URI"]}
     command = [sys.executable, "-m", "flask", "db", "upgrade"]
@@ -329,7 +345,8 @@ def test_of_two_processes_one_migrates_and_the_other_waits(empty):
     assert said == [f"Migrated Ostiary to {version()}.\n", "There is nothing to migrate.\n"]
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@pytest.mark.both_databases
+@pytest.mark.only_on("postgresql")
 def test_a_migration_may_take_longer_than_a_request(empty):
     def dawdle(connection, _cursor, statement, *_):
         if "CREATE TABLE todos" in statement:

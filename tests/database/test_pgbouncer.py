@@ -21,6 +21,8 @@ from tests.support.pgbouncer import pgbouncer
 from tests.support.races import at_once
 from tests.support.rows import count
 
+pytestmark = pytest.mark.live
+
 # Connections of PgBouncer to the server, and requests at once.
 CONNECTIONS, CLIENTS = 2, 8
 # More than a statement must be executed for the driver to prepare it.

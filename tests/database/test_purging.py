@@ -79,6 +79,7 @@ def make_purger(app):
 REST = [KEPT + 1, KEPT, KEPT, KEPT, KEPT, KEPT]
 
 
+@pytest.mark.both_databases
 def test_expired_rows_of_every_kind_are_purged_in_batches(app, token, monkeypatch):
     monkeypatch.setattr(purging, "PURGE_BATCH", 20)
     fill(app, token)
@@ -93,6 +94,7 @@ def test_expired_rows_of_every_kind_are_purged_in_batches(app, token, monkeypatc
     assert left(app) == REST
 
 
+@pytest.mark.both_databases
 def test_processes_that_purge_at_once_delete_each_row_and_do_not_fail(app, token, monkeypatch):
     monkeypatch.setattr(purging, "PURGE_BATCH", 5)
     fill(app, token)
@@ -119,7 +121,7 @@ def test_processes_that_purge_at_once_delete_each_row_and_do_not_fail(app, token
     assert left(app) == REST
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.only_on("sqlite")
 def test_the_thread_of_an_idle_service_purges_by_itself(app, token, monkeypatch):
     monkeypatch.setattr(purging, "PURGE_BATCH", 20)
     monkeypatch.setattr(purging, "PAUSE", 0)
@@ -137,7 +139,7 @@ def test_the_thread_of_an_idle_service_purges_by_itself(app, token, monkeypatch)
     assert purger._thread is None
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.only_on("sqlite")
 def test_a_table_that_cannot_be_purged_does_not_keep_others(app, token, caplog):
     fill(app, token)
     purger = Purger(app)
@@ -152,7 +154,7 @@ def test_a_table_that_cannot_be_purged_does_not_keep_others(app, token, caplog):
     assert "broken could not be purged: OperationalError" in caplog.text
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.only_on("sqlite")
 def test_requests_do_not_purge_and_nothing_to_purge_takes_no_write_lock(app, api, token):
     fill(app, token)
 

@@ -23,6 +23,8 @@ from tests.support.postgres_host import CRON, DOCUMENT, Host
 from tests.support.programs import require
 from tests.support.smtp import eventually
 
+pytestmark = pytest.mark.live
+
 SET_UP, RESTORE, AFTER = "Backups and their archive", "Restore to a second", "After a restore"
 # Seconds between two writes.
 PACE = 0.01

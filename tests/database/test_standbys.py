@@ -28,6 +28,8 @@ from tests.support.databases import connected, migrate
 from tests.support.postgres import cluster
 from tests.support.smtp import eventually
 
+pytestmark = pytest.mark.live
+
 TODO = {"title": "x"}
 POSITION = "X-Database-Position"
 REPLAYED = text("SELECT pg_last_wal_replay_lsn() >= CAST(:position AS pg_lsn)")

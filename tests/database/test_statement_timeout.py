@@ -17,7 +17,7 @@ from tests.support.rows import count
 from tests.support.smtp import eventually
 
 SECONDS, LATE = 0.1, 1.5
-only_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+only_sqlite = pytest.mark.only_on("sqlite")
 
 
 @pytest.fixture
@@ -79,6 +79,7 @@ STATEMENTS = {
 }
 
 
+@pytest.mark.both_databases
 def test_any_statement_is_ended_in_time(app, token, database_url):
     store_texts(app, 40, 500_000)
 
@@ -117,6 +118,7 @@ PATTERNS = {
 }
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("letter", PATTERNS)
 def test_the_most_expensive_patterns_are_answered_or_ended_in_time(app, api, token, letter):
     store_texts(app, 60, 500_000, letter)

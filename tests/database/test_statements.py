@@ -12,6 +12,8 @@ from app.todos.models import Todo
 from app.users.models import User
 from tests.support.databases import connected
 
+pytestmark = pytest.mark.both_databases
+
 TODOS = inspect(Todo).columns
 VALUES = {name: bindparam(name) for name in ("title", "is_complete", "created", "owner_id")}
 INSERT = PreparedStatement(insert(Todo.__table__).values(VALUES).returning(*TODOS))
@@ -132,7 +134,7 @@ def test_more_statements_than_a_connection_keeps_are_executed(context):
     assert [row[1] for row in rows] == list(numbers)
 
 
-only_postgres = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+only_postgres = pytest.mark.only_on("postgresql")
 
 
 def end_connections(url):

@@ -22,6 +22,8 @@ from tests.support.postgres import cluster
 from tests.support.postgres_proxy import counted
 from tests.support.smtp import eventually
 
+pytestmark = pytest.mark.live
+
 TODO = {"title": "x"}
 READS = ("/todos/{id}", "/todos", "/todos/count", "/todos/{id}/exists", "/users/{user}")
 

@@ -55,12 +55,14 @@ def seen_by_others(database_url):
         return set(connection.scalars(text("SELECT name FROM roles")))
 
 
+@pytest.mark.both_databases
 def test_a_statement_alone_is_committed_at_once(context, database_url):
     add("a")
 
     assert seen_by_others(database_url) == {"a"}
 
 
+@pytest.mark.both_databases
 def test_a_transaction_commits_at_the_end_of_its_block(context, database_url):
     with transaction():
         add("a")
@@ -71,6 +73,7 @@ def test_a_transaction_commits_at_the_end_of_its_block(context, database_url):
     assert seen_by_others(database_url) == {"a", "b"}
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_an_exception_rolls_back_and_the_session_stays_usable(context, database_url, error):
     with pytest.raises(error):
@@ -82,6 +85,7 @@ def test_an_exception_rolls_back_and_the_session_stays_usable(context, database_
     assert names() == seen_by_others(database_url) == {"b", "c"}
 
 
+@pytest.mark.both_databases
 def test_a_database_error_rolls_back_and_the_session_stays_usable(context, database_url):
     with pytest.raises(IntegrityError):
         run(adding("a"), adding("a"))
@@ -91,6 +95,7 @@ def test_a_database_error_rolls_back_and_the_session_stays_usable(context, datab
     assert names() == seen_by_others(database_url) == {"b"}
 
 
+@pytest.mark.both_databases
 def test_an_entity_that_failed_to_insert_is_not_inserted_again(context):
     add("a")
     with pytest.raises(IntegrityError), transaction():
@@ -101,6 +106,7 @@ def test_an_entity_that_failed_to_insert_is_not_inserted_again(context):
     assert names() == {"a", "b"}
 
 
+@pytest.mark.both_databases
 def test_a_nested_transaction_joins_the_outer_one(context, database_url):
     between = []
     inner = [lambda: run(adding("a")), lambda: between.append(seen_by_others(database_url))]
@@ -112,6 +118,7 @@ def test_a_nested_transaction_joins_the_outer_one(context, database_url):
     assert seen_by_others(database_url) == {"b"}
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("error", [None, ValueError])
 def test_prepared_statements_and_the_session_are_in_one_transaction(context, database_url, error):
     seen = []
@@ -133,6 +140,7 @@ def test_prepared_statements_and_the_session_are_in_one_transaction(context, dat
     assert checked_out() == 1
 
 
+@pytest.mark.both_databases
 def test_a_transaction_of_prepared_statements_needs_no_session(context, database_url):
     with pytest.raises(IntegrityError):
         run(lambda: INSERT.first({"name": "a"}), lambda: INSERT.first({"name": "a"}))
@@ -145,6 +153,7 @@ def test_a_transaction_of_prepared_statements_needs_no_session(context, database
     assert checked_out() == 0
 
 
+@pytest.mark.both_databases
 def test_what_the_session_has_not_sent_is_committed_with_prepared_statements(context, database_url):
     with transaction():
         INSERT.first({"name": "a"})
@@ -153,6 +162,7 @@ def test_what_the_session_has_not_sent_is_committed_with_prepared_statements(con
     assert seen_by_others(database_url) == {"a", "b"}
 
 
+@pytest.mark.both_databases
 def test_an_action_runs_after_the_commit_at_once_without_one_and_not_after_a_rollback(context):
     done = []
     with transaction():
@@ -166,7 +176,7 @@ def test_an_action_runs_after_the_commit_at_once_without_one_and_not_after_a_rol
     assert done == ["nested", "alone"]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.only_on("sqlite")
 def test_a_transaction_locks_sqlite_for_writing_from_its_start(app, context, database_url):
     path = make_url(database_url).database
     other = sqlite3.connect(path, timeout=0, isolation_level=None)
@@ -179,7 +189,7 @@ def test_a_transaction_locks_sqlite_for_writing_from_its_start(app, context, dat
     other.close()
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.only_on("sqlite")
 def test_a_transaction_that_fails_to_lock_leaves_a_usable_session(context, database_url):
     other = sqlite3.connect(make_url(database_url).database, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -196,6 +206,7 @@ def test_a_transaction_that_fails_to_lock_leaves_a_usable_session(context, datab
     assert seen_by_others(database_url) == {"b"}
 
 
+@pytest.mark.both_databases
 def test_the_state_of_a_transaction_does_not_outlive_its_app_context(app, database_url):
     with app.app_context(), transaction():
         add("a")

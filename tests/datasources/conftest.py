@@ -8,12 +8,6 @@ LOCATION = {"lat": 37.56, "lng": -122.32}
 
 
 @pytest.fixture
-def database_url(sqlite_url):
-    """One database is enough: the remote side is the same on every one."""
-    return sqlite_url
-
-
-@pytest.fixture
 def geo(server):  # noqa: F811
     """The settings of a public data source with one function."""
     server.routes["geocode"] = lambda handler: handler.reply(

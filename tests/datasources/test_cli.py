@@ -193,6 +193,7 @@ def test_errors_are_one_sentence(runner, words, said):
     assert output.count("\n") == 1
 
 
+@pytest.mark.live
 def test_data_sources_come_from_the_instance_folder(tmp_path, server, geo):
     installation = Installation(tmp_path)
     (tmp_path / "instance" / "datasources.json").write_text(json.dumps({"geo": {**geo, "x": 1}}))

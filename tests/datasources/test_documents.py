@@ -34,6 +34,7 @@ def installation(tmp_path, server):
     return installation
 
 
+@pytest.mark.live
 def test_the_documented_commands_work(installation, server):
     code = blocks(DOCUMENT, "sh")[1]
 
@@ -48,6 +49,7 @@ def test_the_documented_commands_work(installation, server):
     assert call["query"] == "address=107%20S%20B%20St%2CSan%20Mateo%2C94401&sensor=false"
 
 
+@pytest.mark.live
 def test_the_documented_python_runs_as_printed(installation, server):
     pages = {"": {"rows": [1, 2], "cursor": "b"}, "b": {"rows": [3]}}
     server.routes["rows"] = lambda handler: handler.reply(pages[handler.query.get("cursor", "")])

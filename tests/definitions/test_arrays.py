@@ -41,6 +41,7 @@ def call(serve):
     return start
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("settings", [{}, ON], ids=["without", "with"])
 def test_an_array_of_booleans_is_stored_read_and_found(call, settings):
     sets = call(**settings)
@@ -69,6 +70,7 @@ CONVERTED = [
 DATES = [TIME, "2026-01-02T00:00:00.000Z", TIME]
 
 
+@pytest.mark.both_databases
 def test_items_are_converted_with_the_setting_in_every_body(call):
     sets = call(**ON)
 
@@ -132,6 +134,7 @@ def test_a_boolean_may_be_0_or_1_as_a_text_with_the_setting(call):
     assert stored == [True, False, True, False]
 
 
+@pytest.mark.both_databases
 def test_conditions_on_arrays_are_converted_with_the_setting(call):
     sets = call(**ON)
     sets("POST", "/sets", {name: sent for name, sent, _ in CONVERTED})

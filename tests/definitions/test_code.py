@@ -1,12 +1,8 @@
 """Python code beside a model in JSON: hooks, endpoints and dynamic roles of its resource."""
 
-import pytest
-
 from tests.support.answers import field_codes, refusal
 
 from .library import rule
-
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 NOTE = {
     "name": "Note",

@@ -74,6 +74,7 @@ def contains(answer, expected):
     return answer == expected and type(answer) is type(expected)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("settings", [{}, ON], ids=["without", "with"])
 def test_every_line_of_the_document_is_true(world, settings):
     _, call = world(**settings)
@@ -93,6 +94,7 @@ def test_what_does_not_differ_is_said_to_be_alike():
     assert all(each.without == each.compatible for each in ALIKE)
 
 
+@pytest.mark.both_databases
 def test_values_are_converted_as_javascript_does_in_every_body(world):
     _, call = world(**ON)
     texts = [(1, "1"), (1.5, "1.5"), (2.0, "2"), (1e-7, "1e-7"), (1e21, "1e+21"), (False, "false")]
@@ -116,6 +118,7 @@ def test_values_are_converted_as_javascript_does_in_every_body(world):
     ]
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("settings", [{}, ON], ids=["without", "with"])
 def test_a_relation_to_one_row_that_leads_to_none_is_said_by_its_name(world, settings):
     app, call = world(**settings)
@@ -180,13 +183,11 @@ def test_sessions_are_those_of_the_caller_alone_and_have_no_token(world, secrets
     assert call("GET", "/todos").status_code == 401
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_an_explicit_status_of_refusals_holds(make_app):
     assert make_app(**ON).config["ACL_ERROR_STATUS"] == 401
     assert make_app(**ON, ACL_ERROR_STATUS=403).config["ACL_ERROR_STATUS"] == 403
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_data_sources_are_compatible_unless_they_say_otherwise(make_app):
     template = {"method": "GET", "url": f"http://127.0.0.1:{free_port()}/{{x}}"}
     source = {"operations": [{"template": template, "functions": {"call": ["x"]}}]}
@@ -200,7 +201,6 @@ def test_data_sources_are_compatible_unless_they_say_otherwise(make_app):
                 made[name].operations["call"]("a", "one more")
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_openapi_document_has_what_is_served(make_app):
     for settings in ({}, ON):
         document = make_app(**settings).test_client().get("/api/openapi.json").json
@@ -219,6 +219,7 @@ def test_strict_delete_finds_no_row_to_delete(serve):
     assert refusal(api("DELETE", "/notes/99", token=token)) == (404, "MODEL_NOT_FOUND")
 
 
+@pytest.mark.both_databases
 def test_ending_a_link_that_there_is_not_is_no_error(serve):
     tag = {"name": "Tag", "acls": [rule("$authenticated")]}
     tags = {"type": "hasAndBelongsToMany", "model": "Tag"}
@@ -235,6 +236,7 @@ def test_ending_a_link_that_there_is_not_is_no_error(serve):
     assert api("GET", "/tags/1", token=token).status_code == 200
 
 
+@pytest.mark.both_databases
 def test_what_only_an_owner_may_do_is_refused_alike_for_rows_of_others_and_for_none(world):
     _, call = world(**ON)
     mine = call("POST", "/badges", {}).json["id"]

@@ -3,7 +3,6 @@
 import json
 import sys
 
-import pytest
 from sqlalchemy import insert
 
 from app.database.metadata import app_metadata
@@ -50,7 +49,6 @@ def count_calls(function):
     return count
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_model_in_json_costs_what_one_in_python_costs(serve):
     api = serve({"task": TASK})
     app, token = api.client.application, api.logged_in()
@@ -78,7 +76,6 @@ def test_a_model_in_json_costs_what_one_in_python_costs(serve):
         assert declared[0] <= python[0] * 1.05, (verb, path, declared[0], python[0])
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_names_of_properties_and_ids_that_are_text_count_towards_an_answers_bytes(serve):
     names = [f"isThisOneOfTheItemsThatWereReturnedBecauseOfReason{n:02}" for n in range(10)]
     item = {

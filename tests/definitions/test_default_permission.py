@@ -1,14 +1,10 @@
 """DEFAULT_PERMISSION: what holds for calls of models in JSON that no rule is about."""
 
-import pytest
-
 from app.rest.endpoint import served_endpoints
 from tests.conftest import PASSWORD
 from tests.support.answers import refusal
 
 from .library import rule
-
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 MODELS = {
     "note": {"name": "Note", "properties": {"text": "string"}},

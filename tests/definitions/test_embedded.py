@@ -203,6 +203,7 @@ def test_a_client_may_send_back_what_is_included(customers):
     assert field_codes(customers("PATCH", "/1", {**read, "emails": []})) == {"emails": ["unknown"]}
 
 
+@pytest.mark.both_databases
 def test_the_rows_whose_ids_are_referenced_are_included(customers):
     api, token = customers.api, customers.token
     customers("POST", "", ADA)
@@ -238,6 +239,7 @@ def test_only_rows_that_the_caller_may_read_are_included_by_their_ids(customers)
     assert [each["id"] for each in included(customers, "shops").json["shops"]] == ["hers"]
 
 
+@pytest.mark.both_databases
 def test_what_is_included_by_ids_or_embedded_counts_towards_the_limits(customers):
     api, token = customers.api, customers.token
     customers("POST", "", [{"accountIds": [1] * 400} for _ in range(26)])
@@ -255,7 +257,6 @@ def test_what_is_included_by_ids_or_embedded_counts_towards_the_limits(customers
     assert "1,000,000 bytes" in listed("/accounts", {"customer": "links"})["message"]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_relation_cannot_hold_its_data_where_something_else_is(make_models):
     relations = {
         "one": {"type": "embedsOne", "model": "X", "property": "id"},
@@ -280,7 +281,6 @@ def test_a_relation_cannot_hold_its_data_where_something_else_is(make_models):
     assert list(served_collections.of(app)["Notes"].relations) == ["three"]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_document_has_what_is_included(customers):
     document = customers.api("GET", "/openapi.json").json
     validate(document)

@@ -147,6 +147,7 @@ def stored(people, name="People"):
         }
 
 
+@pytest.mark.both_databases
 def test_what_is_hidden_in_embedded_objects_is_in_no_answer(people):
     created = people("POST", "", ADA)
     people.api("POST", "/pets", {"name": "Cat", "personId": 1}, token=people.token)
@@ -224,6 +225,7 @@ def test_what_is_hidden_in_embedded_objects_is_not_asked_for(people):
     assert refused.startswith("There is no property 'work.doorCode'; there are id, name, work,")
 
 
+@pytest.mark.both_databases
 def test_what_is_not_hidden_in_embedded_objects_is_found(people):
     people("POST", "", ADA)
 
@@ -288,6 +290,7 @@ def test_objects_in_arrays_keep_what_the_client_cannot_see_of_the_same_object(pe
     assert stored(people)["replyList"] == [{"id": "z"}]
 
 
+@pytest.mark.both_databases
 def test_a_change_by_a_relation_keeps_it_too(serve):
     relations = {"team": {"type": "belongsTo", "model": "Team"}}
     person = {**MODELS["person"], "relations": {**MODELS["person"]["relations"], **relations}}
@@ -312,6 +315,7 @@ def test_a_change_by_a_relation_keeps_it_too(serve):
             assert row.work["doorCode"] == ADA["work"]["doorCode"]
 
 
+@pytest.mark.both_databases
 def test_an_upsert_keeps_it_too(people):
     people("POST", "", ADA)
     api, token = people.api, people.token
@@ -363,6 +367,7 @@ def test_a_client_does_not_guess_what_is_hidden_by_sending_it_back(people):
     assert people("PATCH", "/1", {"home": SEEN["homeAddress"], "name": "B"}).json["name"] == "B"
 
 
+@pytest.mark.both_databases
 def test_changes_at_the_same_time_do_not_undo_what_is_hidden(people):
     people("POST", "", ADA)
     headers = {"Authorization": people.token}
@@ -436,6 +441,7 @@ def extend(pet):
     assert api("GET", "/pets/all", token=token).json == [{**SEEN, "name": "A"}]
 
 
+@pytest.mark.both_databases
 def test_users_who_embed_objects_show_of_them_what_clients_see(serve):
     account = {
         "name": "Account",
@@ -479,6 +485,7 @@ def test_users_who_embed_objects_show_of_them_what_clients_see(serve):
     assert row.work == row.home_address == row.flat == {**address("Ulm"), "x": 1}
 
 
+@pytest.mark.both_databases
 def test_an_embedded_model_in_python_or_of_users_hides_what_it_does_itself(serve):
     note = """
 from sqlalchemy.orm import Mapped, mapped_column
@@ -549,7 +556,6 @@ def test_what_an_included_row_protects_is_not_included_by_the_name_of_a_relation
     )
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_document_tells_nothing_of_what_is_hidden(serve):
     home = MODELS["person"]["relations"]["home"]
     properties = {
@@ -565,7 +571,6 @@ def test_the_document_tells_nothing_of_what_is_hidden(serve):
     assert api("POST", "/people", {}, token=token).json["homeAddress"] == shown("Ulm")
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_rows_of_a_data_source_show_of_embedded_objects_what_clients_see(
     serve,
     server,  # noqa: F811

@@ -8,8 +8,6 @@ from app.database.session import db
 from .conftest import running_a_command
 from .library import LIBRARY, NOTE, OPEN, rule
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 
 def note(**more):
     return {"note": {"name": "Note", "properties": {"text": "string"}, "acls": OPEN, **more}}

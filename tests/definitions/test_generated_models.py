@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -38,6 +39,7 @@ def test_generated_models_load_or_are_refused_with_a_place(sqlite_url, tmp_path)
     check()
 
 
+@pytest.mark.both_databases
 def test_generated_relations_never_fail(database_url, tmp_path):
     served = []
 

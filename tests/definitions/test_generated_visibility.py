@@ -265,7 +265,6 @@ def answers(people, secret, calls):
     return found
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_what_is_hidden_makes_no_difference_to_any_answer(people):
     @GENERATED
     @given(requests)

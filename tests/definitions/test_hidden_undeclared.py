@@ -86,6 +86,7 @@ def paths(name):
     return (name, f"{name}.x", f"{name}.x.y")
 
 
+@pytest.mark.both_databases
 def test_what_is_hidden_is_in_no_answer(people):
     row = {"id": 1, "name": "Ada", "phone": f"{SECRET}-phone", "color": "red"}
 
@@ -132,6 +133,7 @@ def test_what_is_protected_is_not_asked_for_by_the_scope_of_an_include(people):
     assert people("GET", "/people/count", where={"phone": {"like": "k%"}}).json == {"count": 1}
 
 
+@pytest.mark.both_databases
 def test_included_rows_have_what_is_not_declared_without_what_is_protected(people):
     include = {"relation": "person", "scope": {"where": {"color": "red"}, "order": "color"}}
 
@@ -180,6 +182,7 @@ def test_all_that_is_not_declared_is_no_property_by_itself(serve):
     assert "$others" not in fields
 
 
+@pytest.mark.both_databases
 def test_paths_lead_into_what_is_declared_and_into_what_is_not(serve):
     person = {**PERSON, "properties": {"home": "object", "name": "string"}, "relations": {}}
     api = serve({"person": person})
@@ -199,7 +202,6 @@ def test_paths_lead_into_what_is_declared_and_into_what_is_not(serve):
     assert ids(where={"name.x": "Ulm"}) == (400, "INVALID_FILTER")
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_default_filter_may_select_by_what_is_hidden(serve):
     scope = {"where": {"secret": {"neq": "x"}}, "order": "color"}
     api = serve({"person": {**PERSON, "scope": scope, "relations": {}}})

@@ -105,6 +105,7 @@ def ids_of(answer):
     return [row["id"] for row in answer.json]
 
 
+@pytest.mark.both_databases
 def test_a_number_that_a_client_chooses_is_the_id(rows):
     call = rows(properties=NUMBER)
 
@@ -138,6 +139,7 @@ def test_a_number_that_a_client_chooses_leaves_room_for_those_after_it(rows):
     assert call("PATCH", f"/{after}", {"a": "x"}).json == {"id": after, "a": "x"}
 
 
+@pytest.mark.both_databases
 def test_numbers_that_are_chosen_and_generated_at_once_are_different(rows):
     call = rows(properties=NUMBER)
     bodies = [{"id": number} if number % 2 else {} for number in range(1, 9)]
@@ -183,6 +185,7 @@ def test_an_id_may_be_chosen_as_loopback_has_it(rows, declared, is_chosen):
         assert call("POST", "", {"id": None}).json["id"] == 1
 
 
+@pytest.mark.both_databases
 def test_a_row_between_two_others_may_have_an_id_that_clients_choose(serve):
     link = {"name": "Link", "properties": {"id": {"type": "string", "id": True, "required": True}}}
     both = {"type": "hasMany", "model": "Item", "through": "Link", "keyThrough": "otherId"}

@@ -38,6 +38,7 @@ def world(serve):
     return api, ada, bob, cleo
 
 
+@pytest.mark.both_databases
 def test_the_owner_of_a_row_is_the_user_with_its_id(world):
     api, ada, bob, _ = world
 
@@ -132,6 +133,7 @@ def test_an_id_named_user_id_is_the_owner_without_a_relation(serve):
     assert refusal(api("GET", "/depts/1", token=bob)) == (404, "MODEL_NOT_FOUND")
 
 
+@pytest.mark.both_databases
 def test_a_row_may_have_the_id_of_a_row_of_another_model(serve):
     order = {
         "name": "Order",
@@ -160,7 +162,6 @@ def test_a_row_may_have_the_id_of_a_row_of_another_model(serve):
     assert api("GET", "/bills", token=token).json == []
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     ("id_", "reason"),
     [

@@ -99,6 +99,7 @@ NEVER = [
 ]
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("settings", [{}, ON], ids=["without", "with"])
 def test_values_of_a_where_are_converted_with_the_setting_alone(ask, settings):
     coins = ask(**settings)
@@ -139,7 +140,6 @@ def ids_of(rows):
 @pytest.mark.parametrize(
     "scope", [{"where": {"gold": 1}}, {"where": {"code": 42}, "order": "mint DESC, id"}], ids=str
 )
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_default_filter_of_a_model_is_read_likewise(serve, scope):
     api = serve({"coin": {**COIN, "scope": scope}, "slug": SLUG}, **ON)
     token = api.logged_in()
@@ -172,6 +172,7 @@ SELECTED = [
 ]
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("settings", [{}, ON], ids=["without", "with"])
 def test_what_a_filter_names_that_does_not_exist_is_ignored_with_the_setting_alone(ask, settings):
     coins = ask(**settings)
@@ -188,6 +189,7 @@ def test_what_a_filter_names_that_does_not_exist_is_ignored_with_the_setting_alo
     assert (list(one.json), "ETag" in one.headers) == (["name"], True)
 
 
+@pytest.mark.both_databases
 def test_what_an_include_names_that_does_not_exist_is_ignored_too(ask):
     lenient = ask(**ON)
 
@@ -249,6 +251,7 @@ def test_the_next_page_has_no_more_than_was_read(ask):
     assert ids(lenient.api("GET", path, token=lenient.token)) == [3]
 
 
+@pytest.mark.both_databases
 def test_a_model_with_undeclared_properties_orders_by_them_and_fields_name_declared_ones(serve):
     api = serve({"coin": {**COIN, "strict": False}, "slug": SLUG}, **ON)
     token = api.logged_in()

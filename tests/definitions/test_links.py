@@ -7,8 +7,6 @@ from tests.support.answers import field_codes, refusal
 
 from .library import OPEN, rule
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 THROUGH = {"type": "hasMany", "through": "Membership"}
 GUILD = {
     "name": "Guild",

@@ -9,8 +9,6 @@ from tests.support.answers import refusal
 from .conftest import running_a_command
 from .library import rule
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 NOTE = {
     "name": "Note",
     "properties": {"text": "string", "pin": "string"},

@@ -124,6 +124,7 @@ def test_decimals_have_bounds_and_choices(serve):
 ANYTHING = ["a text", 7, -1.5, True, False, {"a": [1, {"b": None}]}, [], ["x", 2], {}, ""]
 
 
+@pytest.mark.both_databases
 def test_a_property_of_any_type_holds_every_value_of_json(serve):
     properties = {"value": "any", "other": {"description": "without a type"}}
     api = serve({"item": {"name": "Item", "properties": properties, "acls": OPEN}})
@@ -148,7 +149,6 @@ def test_a_property_of_any_type_holds_every_value_of_json(serve):
         }
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_what_is_missing_has_one_code_and_one_text_for_every_type(serve):
     types = ["string", "number", "integer", "boolean", "date", "dateonly", "decimal", "uuid"]
     types += ["objectid", "object", "geopoint", "array", ["string"]]
@@ -176,6 +176,7 @@ def test_two_rows_do_not_share_what_is_unique(library):
     assert field_codes(response) == {"isbn": ["uniqueness"]}
 
 
+@pytest.mark.both_databases
 def test_a_hidden_value_that_another_row_has_is_named(serve):
     properties = {
         "pin": {"type": "string", "unique": True, "hidden": True},
@@ -197,6 +198,7 @@ def test_a_hidden_value_that_another_row_has_is_named(serve):
         assert field_codes(refused) == {"pin": ["uniqueness"]}
 
 
+@pytest.mark.both_databases
 def test_relations_of_every_kind_lead_to_their_rows(library):
     api, token = library
 
@@ -226,6 +228,7 @@ def test_relations_of_every_kind_lead_to_their_rows(library):
     assert api("GET", "/loans", token=token).json == []
 
 
+@pytest.mark.both_databases
 def test_the_link_to_a_row_goes_with_the_row(library):
     api, token = library
     for path, body in [
@@ -247,6 +250,7 @@ def test_the_link_to_a_row_goes_with_the_row(library):
         assert api("GET", path, token=token).json == []
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("is_required", [False, True])
 def test_an_array_creates_rows_and_their_links_or_none(serve, is_required):
     until = {"type": "dateonly", "required": is_required}
@@ -309,6 +313,7 @@ def test_an_admin_names_the_owner(serve):
     assert field_codes(api("POST", "/notes", {"userId": 99}, token=ada)) == {"userId": ["invalid"]}
 
 
+@pytest.mark.both_databases
 def test_rules_name_methods_as_loopback_does(serve):
     acls = [
         rule("$everyone", "DENY"),

@@ -8,8 +8,6 @@ from app.config import ConfigurationError
 
 from .library import rule
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 BOOK = """
 from sqlalchemy import ForeignKey, String
 from sqlalchemy.orm import Mapped, mapped_column

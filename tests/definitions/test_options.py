@@ -14,6 +14,7 @@ from tests.support.rows import put_into_past
 from .library import NOTE, OPEN, OWNED, rule
 
 
+@pytest.mark.both_databases
 def test_a_default_filter_hides_rows_everywhere_and_orders_the_others(serve):
     scope = {"where": {"deleted": {"neq": True}}, "order": "text DESC", "include": "shelf"}
     note = {
@@ -56,6 +57,7 @@ def test_a_default_filter_hides_rows_everywhere_and_orders_the_others(serve):
     assert api("DELETE", "/notes/2", token=token).status_code == 404
 
 
+@pytest.mark.both_databases
 def test_orders_have_several_properties_in_a_text_in_requests_includes_and_the_default(serve):
     step = {
         "name": "Step",
@@ -86,6 +88,7 @@ def test_orders_have_several_properties_in_a_text_in_requests_includes_and_the_d
     assert [each["id"] for each in included.json["before"]] == [1, 2, 3]
 
 
+@pytest.mark.both_databases
 def test_hidden_properties_never_leave_and_protected_ones_not_with_other_rows(serve):
     person = {
         "name": "Person",
@@ -115,7 +118,6 @@ def test_hidden_properties_never_leave_and_protected_ones_not_with_other_rows(se
     assert api("GET", f"/pets?filter={scope}", token=token).status_code == 400
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_hidden_and_protected_properties_of_users_are_kept_back_alike(serve):
     account = {
         "name": "Account",
@@ -162,6 +164,7 @@ def test_hidden_and_protected_properties_of_users_are_kept_back_alike(serve):
     assert "email" not in created
 
 
+@pytest.mark.both_databases
 def test_hidden_foreign_keys_and_times_are_used_and_never_leave(serve):
     shelf = {"name": "Shelf", "properties": {"name": "string"}, "acls": OPEN}
     relation = {"type": "belongsTo", "model": "Shelf", "foreignKey": "place"}
@@ -201,7 +204,6 @@ def test_hidden_foreign_keys_and_times_are_used_and_never_leave(serve):
     assert field_codes(named) == {"ownerId": ["invalid"]}
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     "hiding",
     [
@@ -235,6 +237,7 @@ def test_an_id_may_be_hidden_and_properties_by_the_other_name_of_the_key(serve, 
     assert {"key", "pin"} == schemas["NewNote"]["properties"].keys()
 
 
+@pytest.mark.both_databases
 def test_hidden_relations_are_not_included_and_protected_ones_not_with_other_rows(serve):
     person = {
         "name": "Person",
@@ -317,6 +320,7 @@ def test_hidden_properties_that_are_not_declared_are_not_kept(serve):
     assert created.json == {"id": 1, "text": None, "reserved": True, "color": "red"}
 
 
+@pytest.mark.both_databases
 def test_properties_that_are_not_declared_are_kept_if_strict_is_false(serve):
     note = {"name": "Note", "properties": {"text": "string"}, "strict": False, "acls": OPEN}
     api = serve({"note": note})
@@ -349,6 +353,7 @@ def test_properties_that_are_not_declared_are_kept_if_strict_is_false(serve):
     ]
 
 
+@pytest.mark.both_databases
 def test_the_mixin_time_stamp_tells_when_a_row_was_created_and_changed(serve):
     note = {
         "name": "Note",
@@ -371,6 +376,7 @@ def test_the_mixin_time_stamp_tells_when_a_row_was_created_and_changed(serve):
     assert field_codes(forged) == {"createdAt": ["absence"]}
 
 
+@pytest.mark.both_databases
 def test_a_model_has_what_its_bases_declare(serve):
     base = {
         "name": "Base",
@@ -412,6 +418,7 @@ def test_a_model_that_is_not_public_is_reached_by_relations_only(serve):
     assert "/books" not in api("GET", "/openapi.json").json["paths"]
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("declared", "given"),
     [
@@ -447,6 +454,7 @@ def test_an_id_is_of_its_type_and_has_its_name(serve, declared, given):
     }
 
 
+@pytest.mark.both_databases
 def test_a_model_that_extends_user_is_the_users(serve):
     account = {
         "name": "Account",
@@ -531,6 +539,7 @@ OWNED_MODELS = [
 ]
 
 
+@pytest.mark.both_databases
 def test_the_owner_is_found_as_loopback_does(serve):
     def declare(name, relations, more):
         declared = {

@@ -7,8 +7,6 @@ from tests.support.answers import field_codes, refusal
 
 from .library import rule
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 NOTE = {
     "name": "Note",
     "properties": {"text": "string"},

@@ -47,6 +47,7 @@ def call(serve):
     return call
 
 
+@pytest.mark.both_databases
 def test_a_row_is_found_by_its_encoded_id(call):
     for id in IDS:
         check_row(call, id)
@@ -95,7 +96,6 @@ def test_the_next_page_below_such_an_id_is_linked(call):
     assert [each["id"] for answer in (first, second) for each in answer.json] == ["p0", "p1"]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_an_encoded_slash_separates_nothing(call):
     unknown = call("GET", "/todos/1%2Fexists")
     assert refusal(unknown) == (404, "MODEL_NOT_FOUND")

@@ -7,8 +7,6 @@ from tests.support.answers import field_codes
 
 from .library import rule
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 CODE = """
 from ostiary.rules import EXECUTE
 

@@ -88,6 +88,7 @@ def included(gallery, path, include):
     return gallery("GET", f"{path}?filter={json.dumps({'include': include})}")
 
 
+@pytest.mark.both_databases
 def test_rows_are_created_listed_and_changed_by_the_relation(gallery):
     made = gallery("POST", "/Places/1/images", {"url": "a"}).json
     gallery("POST", "/People/1/images", {"url": "b"})
@@ -112,6 +113,7 @@ def test_rows_are_created_listed_and_changed_by_the_relation(gallery):
     assert field_codes(wrong) == {"imageableType": ["invalid"]}
 
 
+@pytest.mark.both_databases
 def test_a_row_leads_to_that_of_its_model(gallery):
     gallery("POST", "/Places/2/images", {})
     gallery("POST", "/People/1/images", {})
@@ -124,6 +126,7 @@ def test_a_row_leads_to_that_of_its_model(gallery):
     assert found == [{"id": 2, "title": "Oslo"}, person, {}, {"id": 1, "title": "Rome"}]
 
 
+@pytest.mark.both_databases
 def test_a_has_one_relation_has_its_row(gallery):
     assert gallery("POST", "/Places/1/cover", {}).json["coverableType"] == "Place"
     assert gallery("POST", "/Places/1/cover", {}).status_code == 409
@@ -134,6 +137,7 @@ def test_a_has_one_relation_has_its_row(gallery):
     assert gallery("DELETE", "/Places/1/cover").status_code == 204
 
 
+@pytest.mark.both_databases
 def test_rows_of_several_models_are_included_by_a_query_for_each(gallery):
     for path in ("/Places/1", "/People/1", "/Places/2", "/Places/2"):
         gallery("POST", f"{path}/images", {})
@@ -168,6 +172,7 @@ def test_rows_of_several_models_are_included_by_a_query_for_each(gallery):
     assert [[image["id"] for image in place["images"]] for place in places] == [[1], [3, 4]]
 
 
+@pytest.mark.both_databases
 def test_two_requests_that_change_a_part_each_make_no_reference_of_both(gallery):
     # There are two places, and one person.
     gallery("POST", "/Images", OF_PLACE)
@@ -187,6 +192,7 @@ def test_two_requests_that_change_a_part_each_make_no_reference_of_both(gallery)
         gallery("PATCH", "/Images/1", OF_PLACE)
 
 
+@pytest.mark.both_databases
 def test_filters_know_both_properties(gallery):
     gallery("POST", "/Places/1/images", {})
     gallery("POST", "/People/1/images", {})
@@ -196,6 +202,7 @@ def test_filters_know_both_properties(gallery):
     assert [row["id"] for row in found] == [1]
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("given", "refused"),
     [
@@ -215,6 +222,7 @@ def test_what_a_row_belongs_to_must_exist(gallery, given, refused):
     assert field_codes(many).keys() in ({f"1.{refused}"}, {"1"})
 
 
+@pytest.mark.both_databases
 def test_a_change_is_checked_with_what_the_row_has(gallery):
     gallery("POST", "/Places/2/images", {})
 
@@ -234,6 +242,7 @@ def test_a_change_is_checked_with_what_the_row_has(gallery):
     assert gallery("PATCH", "/Images/1", {"imageableId": None}).status_code == 200
 
 
+@pytest.mark.both_databases
 def test_a_row_goes_with_what_it_belongs_to_if_it_must_have_that(gallery):
     gallery("POST", "/Places/1/images", {})
     gallery("POST", "/Places/2/images", {})
@@ -251,6 +260,7 @@ def test_a_row_goes_with_what_it_belongs_to_if_it_must_have_that(gallery):
     assert kept == [(None, None), (2, "Place"), (None, None)]
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("way", ["request", "command"])
 def test_rows_that_are_deleted_with_their_owner_are_followed(gallery, way):
     gallery("POST", "/People/1/remarks", {"text": "a"})
@@ -280,7 +290,6 @@ def chain(gallery, length):
         connection.execute(text(statement), given)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_long_chain_of_rows_is_deleted_and_a_longer_one_refused(gallery, monkeypatch):
     chain(gallery, 500)
     monkeypatch.setattr("app.rest.rows.dependents.MAX_FOLLOWED", 50_000)
@@ -295,6 +304,7 @@ def test_a_long_chain_of_rows_is_deleted_and_a_longer_one_refused(gallery, monke
     assert gallery("GET", "/Remarks/count").json == {"count": 0}
 
 
+@pytest.mark.both_databases
 def test_a_row_in_a_circle_is_deleted_with_all_of_it(gallery):
     gallery("POST", "/Places/1/remarks", {"text": "a"})
     gallery("POST", "/Remarks/1/remarks", {"text": "b"})
@@ -304,6 +314,7 @@ def test_a_row_in_a_circle_is_deleted_with_all_of_it(gallery):
     assert gallery("GET", "/Remarks").json == []
 
 
+@pytest.mark.both_databases
 def test_rows_that_the_caller_may_not_read_are_as_if_they_did_not_exist(gallery):
     gallery("POST", "/People/1/images", {})
     gallery("POST", "/Places/1/images", {})
@@ -331,7 +342,6 @@ def test_rows_that_the_caller_may_not_read_are_as_if_they_did_not_exist(gallery)
     assert ["imageable" in row for row in rows] == [False, True]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_document_has_each_model(gallery):
     document = gallery("GET", "/openapi.json").json
 
@@ -344,6 +354,7 @@ def test_the_document_has_each_model(gallery):
     assert answer["content"]["application/json"]["schema"] == expected
 
 
+@pytest.mark.both_databases
 def test_the_columns_have_an_index_together(gallery):
     with gallery.api.client.application.app_context():
         indexes = inspect(db.engine).get_indexes("image")
@@ -351,6 +362,7 @@ def test_the_columns_have_an_index_together(gallery):
     assert [index["column_names"] for index in indexes] == [["imageable_id", "imageable_type"]]
 
 
+@pytest.mark.both_databases
 def test_ids_of_several_types_are_text(serve):
     named = {"name": {"type": "string", "id": True}}
     shelf = {"name": "Shelf", "properties": named, "relations": {"images": IMAGES}, "acls": OPEN}
@@ -373,6 +385,7 @@ def test_ids_of_several_types_are_text(serve):
     assert [row["imageableId"] for row in api("GET", "/Images", token=token).json] == [None, "1"]
 
 
+@pytest.mark.both_databases
 def test_without_a_relation_back_a_row_may_belong_to_any_model_but_only_some_are_included(serve):
     models = {
         f"m{number}": {"name": f"M{number}", "acls": OPEN, "properties": {"a": "string"}}
@@ -394,6 +407,7 @@ def test_without_a_relation_back_a_row_may_belong_to_any_model_but_only_some_are
     assert api("POST", "/Images", own, token).status_code == 200
 
 
+@pytest.mark.both_databases
 def test_models_without_polymorphic_children_are_deleted_by_one_statement(gallery):
     with statements(gallery.api.client.application) as sent:
         gallery("DELETE", "/Images/1")
@@ -401,6 +415,7 @@ def test_models_without_polymorphic_children_are_deleted_by_one_statement(galler
     assert not any("BEGIN" in each for each in sent)
 
 
+@pytest.mark.both_databases
 def test_the_models_in_python_of_the_document_work_as_printed(serve):
     [code] = blocks("docs/models.md", "python", "Polymorphic relations")
     api = serve({}, code={"image": code})

@@ -6,8 +6,6 @@ from tests.support.answers import refusal
 
 from .library import rule
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 NOTE = {
     "name": "Note",
     "properties": {"text": "string", "stars": {"type": "number", "default": 1}},

@@ -49,6 +49,7 @@ def test_what_is_read_only_has_its_default_or_what_a_hook_sets(call):
     assert [two, three] == [{"id": 2, "text": "b", **rest}, {"id": 3, "text": "c", **rest}]
 
 
+@pytest.mark.both_databases
 def test_clients_may_send_it_back_and_not_change_it(call):
     created = call("POST", "", {"text": "a"}).json
 
@@ -83,6 +84,7 @@ def test_a_foreign_key_may_be_read_only(serve):
     assert field_codes(api("POST", "/notes", {"bookId": 1}, token=token)) == {"bookId": ["absence"]}
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("name", ["count", "index", "t", "tuple"])
 def test_keys_and_what_is_embedded_may_have_the_names_of_methods_of_a_row(serve, name):
     book = {

@@ -67,7 +67,6 @@ def notes(serve):
     return start
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_rules_of_both_decide_and_a_refusal_names_the_relation(notes):
     api, ada, _ = notes()
 
@@ -85,6 +84,7 @@ def test_the_rules_of_both_decide_and_a_refusal_names_the_relation(notes):
     assert relation_of(api("GET", "/lines", token=ada)) == (DENIED, None)
 
 
+@pytest.mark.both_databases
 def test_the_rules_of_the_parent_decide_alone(notes):
     api, _, bob = notes(RELATION_PERMISSIONS="parent")
 
@@ -117,7 +117,6 @@ def test_the_rules_of_the_parent_decide_alone(notes):
     assert call("GET", "lines/count") == {"count": 0}
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_neither_users_nor_roles_are_opened_nor_what_is_called_directly(notes):
     api, ada, bob = notes(RELATION_PERMISSIONS="parent")
     with api.client.application.app_context():
@@ -140,7 +139,6 @@ def test_neither_users_nor_roles_are_opened_nor_what_is_called_directly(notes):
         assert refusal(api(verb, path))[0] == 401, path
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_methods_of_relations_that_are_switched_off_stay_so(serve):
     shared = {"options": {"remoting": {"sharedMethods": {"__get__lines": False}}}}
     api = serve(
@@ -155,7 +153,6 @@ def test_methods_of_relations_that_are_switched_off_stay_so(serve):
     assert refusal(api("GET", "/notes/1/lines", token=ada)) == (404, "NOT_FOUND")
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_document_says_who_may_call(notes):
     api, *_ = notes(RELATION_PERMISSIONS="parent")
     paths = api("GET", "/openapi.json").json["paths"]
@@ -208,6 +205,7 @@ MOVING = [
 ]
 
 
+@pytest.mark.both_databases
 def test_a_row_stays_with_a_parent_whose_rules_let_the_caller_write_it(serve):
     api = serve(HELD, RELATION_PERMISSIONS="parent")
     ada, bob = api.logged_in(), api.logged_in("bob@example.com")

@@ -85,7 +85,6 @@ def opened(serve):
     return api, *tokens
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_rows_that_no_rule_opens_are_as_if_they_did_not_exist(opened):
     api, _, alice, bob = opened
     api("POST", "/diaries", {}, token=alice)
@@ -121,7 +120,6 @@ def test_rows_that_no_rule_opens_are_as_if_they_did_not_exist(opened):
             assert api("GET", path, token=token).status_code == HTTPStatus.BAD_REQUEST
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("is_open", [True, False])
 def test_users_are_created_by_a_relation_as_by_registration(serve, is_open):
     guests = {"type": "hasMany", "model": "Account", "foreignKey": "boardId"}
@@ -152,7 +150,6 @@ def test_users_are_created_by_a_relation_as_by_registration(serve, is_open):
     assert counts(api.client.application).get("registration") == ([9] if is_open else None)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_nobody_becomes_admin_by_a_relation_or_another_form_of_id_type_or_name(opened):
     api, admin, _, bob = opened
     before = api("GET", "/RoleMappings", token=admin).json

@@ -10,8 +10,6 @@ from tests.support.answers import field_codes, refusal
 
 from .library import OPEN
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 
 def to_boats(kind="hasMany", **scope):
     return {"type": kind, "model": "Boat", "foreignKey": "harbourId", "scope": scope}

@@ -39,12 +39,6 @@ ROWS = [
 
 
 @pytest.fixture
-def database_url(sqlite_url):
-    """One database is enough: the rows are elsewhere."""
-    return sqlite_url
-
-
-@pytest.fixture
 def remote(server):  # noqa: F811
     """A remote service with tickets, which ignores every filter."""
     rows = {each["id"]: dict(each) for each in ROWS}

@@ -10,8 +10,6 @@ from tests.support.installation import Installation
 from .conftest import running_a_command
 from .library import rule
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 OPEN = [rule("$everyone")]
 BOOK = {
     "name": "Book",
@@ -126,6 +124,7 @@ def test_errors_in_the_code_of_models_are_said_together(make_app, write_models):
     ]
 
 
+@pytest.mark.live
 def test_the_command_says_the_same(tmp_path, write_models, database_url):
     folder = tmp_path / "checked"
     folder.mkdir()

@@ -78,6 +78,7 @@ def test_nobody_else_calls_them_whatever_the_rules_and_settings_say(people):
         assert refusal(api(verb, path, body))[0] == 401, (verb, path)
 
 
+@pytest.mark.both_databases
 def test_no_admin_is_made_or_unmade_and_nothing_is_renamed(people):
     _, ada, _ = people
     [admin] = ada("GET", "/Roles").json
@@ -108,7 +109,6 @@ def test_no_admin_is_made_or_unmade_and_nothing_is_renamed(people):
     assert field_codes(ada("POST", "/RoleMappings", other)) == {"principalType": ["invalid"]}
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("entry", [{"dataSource": "db"}, {"dataSource": "db", "public": False}])
 def test_without_public_there_are_none(serve, entry):
     api = serve(MODELS, {**PUBLIC, "Role": entry, "RoleMapping": entry})

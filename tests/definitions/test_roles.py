@@ -84,6 +84,7 @@ def test_nobody_grants_or_revokes_a_role_by_a_relation(world):
         assert bob("GET", path).status_code == 404
 
 
+@pytest.mark.both_databases
 def test_other_models_may_belong_to_a_role(world):
     ada, _ = world
     clerk = ada("GET", "/users/1/roles").json[0]
@@ -95,7 +96,6 @@ def test_other_models_may_belong_to_a_role(world):
     assert ada("POST", "/invitations", {"roleId": 99}).status_code == 422
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_role_that_is_declared_by_the_application_is_its_own(serve):
     role = {"name": "Role", "base": "PersistedModel", "properties": {"name": "string"}}
     relation = {"type": "hasMany", "model": "Rank"}
@@ -109,6 +109,7 @@ def test_a_role_that_is_declared_by_the_application_is_its_own(serve):
     assert api("GET", "/roles").status_code == 404
 
 
+@pytest.mark.both_databases
 def test_a_row_may_belong_to_a_role_mapping(serve):
     relation = {"type": "belongsTo", "model": "RoleMapping", "foreignKey": "mappingId"}
     note = {"name": "Note", "relations": {"mapping": relation}, "acls": [rule("$authenticated")]}

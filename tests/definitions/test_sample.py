@@ -9,8 +9,6 @@ from tests.support.answers import refusal
 
 from .library import rule
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 EVERYONE = [rule("$everyone")]
 TODO = {"name": "Todo", "properties": {"content": "string"}, "acls": EVERYONE}
 ACCOUNT = {"name": "Account", "base": "User", "plural": "users"}

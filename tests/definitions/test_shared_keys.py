@@ -37,6 +37,7 @@ def warnings(api):
     return json_models.of(api.client.application).problems.warnings
 
 
+@pytest.mark.both_databases
 def test_a_key_that_a_derived_model_inherits_has_the_ids_of_both(serve):
     api = serve(FAMILY)
     assert warnings(api) == []
@@ -61,7 +62,6 @@ def test_a_key_that_a_derived_model_inherits_has_the_ids_of_both(serve):
     assert api("GET", "/children/2").json["parentId"] == 2
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_key_of_models_that_have_no_base_in_common_is_that_of_one(serve):
     shelf = {"name": "Shelf", "acls": EVERYONE}
     box = {
@@ -93,7 +93,6 @@ VISIT = {
 }
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     "given",
     [

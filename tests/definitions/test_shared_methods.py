@@ -12,8 +12,6 @@ from tests.support.answers import refusal
 from .conftest import running_a_command
 from .library import rule
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 OPEN = [rule("$everyone")]
 NOTE = {
     "name": "Note",

@@ -45,6 +45,7 @@ def call(serve):
     return call
 
 
+@pytest.mark.both_databases
 def test_a_relation_may_be_through_its_own_model(call):
     first = call("GET", "/follows/1").json
 
@@ -62,6 +63,7 @@ def test_a_relation_may_be_through_its_own_model(call):
     ]
 
 
+@pytest.mark.both_databases
 def test_a_relation_to_its_own_model_may_be_through_another(call):
     bob = call("GET", "/people/2").json
 
@@ -71,6 +73,7 @@ def test_a_relation_to_its_own_model_may_be_through_another(call):
     assert [[each["id"] for each in row["idols"]] for row in included] == [[2, 2], [1]]
 
 
+@pytest.mark.both_databases
 def test_rows_of_one_model_are_linked_with_each_other(call):
     assert call("PUT", "/people/1/friends/rel/2").status_code == 204
     assert call("PUT", "/people/1/friends/rel/1").status_code == 204
@@ -87,6 +90,7 @@ def model(name, relations=(), **more):
     return {"name": name, "relations": dict(relations), "acls": OPEN, **more}
 
 
+@pytest.mark.both_databases
 def test_a_model_with_both_names_is_what_two_models_are_linked_by(serve):
     keys = {"bookId": "number", "shelfId": "number", "since": "dateonly"}
     api = serve(
@@ -134,7 +138,6 @@ TAKEN = [
 ]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_table_between_two_models_that_is_taken_is_said(make_app, write_models, tmp_path):
     for models, problem in TAKEN:
         with running_a_command(), pytest.raises(ConfigurationError) as raised:
@@ -145,6 +148,7 @@ def test_a_table_between_two_models_that_is_taken_is_said(make_app, write_models
             path.unlink()
 
 
+@pytest.mark.both_databases
 def test_indexes_whose_names_would_be_the_same_have_different_ones(serve):
     kind = {"type": "number", "index": True}
     label = {"type": "string", "unique": True}

@@ -6,8 +6,6 @@ from app.config import ConfigurationError
 
 from .conftest import running_a_command
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 USERS_TAKEN = "is taken by Ostiary's users; set another"
 REMOTE = {"connector": "rest", "baseURL": "http://127.0.0.1:9/"}
 STORE = {"connector": "loopback-component-storage", "provider": "filesystem", "root": "."}

@@ -7,8 +7,6 @@ from tests.support.answers import refusal
 
 from .library import rule
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 ACCOUNT = {"name": "Account", "base": "User", "acls": [rule("$everyone")]}
 MEMBER = {"name": "Member", "base": "Account", "acls": [rule("$everyone", property="*")]}
 CLOSED = [

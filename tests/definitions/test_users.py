@@ -12,8 +12,6 @@ from tests.support.rows import put_into_past
 from .conftest import running_a_command
 from .library import OPEN, rule
 
-on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 
 def customer(**more):
     return {"name": "Customer", "base": "User", "plural": "users", **more}
@@ -23,6 +21,7 @@ def warnings(app):
     return json_models.of(app).problems.warnings
 
 
+@pytest.mark.both_databases
 def test_what_only_loopback_2_has_of_users_are_properties_like_others(serve):
     declared = {
         # Also the name of a call of users.
@@ -55,6 +54,7 @@ def test_what_only_loopback_2_has_of_users_are_properties_like_others(serve):
     ]
 
 
+@pytest.mark.both_databases
 def test_users_may_have_the_times_of_their_creation_and_last_change(serve, secrets):
     api = serve({"customer": customer(properties={"name": "string"}, mixins={"TimeStamp": True})})
     app = api.client.application
@@ -79,6 +79,7 @@ def test_users_may_have_the_times_of_their_creation_and_last_change(serve, secre
     assert warnings(app) == []
 
 
+@pytest.mark.both_databases
 def test_files_of_users_have_the_times(serve, tmp_path):
     stamps = {"createdAt": "made", "updatedAt": "created"}
     api = serve({"customer": customer(mixins={"TimeStamp": stamps})})
@@ -107,7 +108,6 @@ TAKEN = [
 ]
 
 
-@on_one_database
 @pytest.mark.parametrize(("of_company", "of_users", "warning"), TAKEN)
 def test_relations_do_not_take_what_users_have(serve, of_company, of_users, warning):
     def relations(name, model, given):
@@ -126,6 +126,7 @@ def test_relations_do_not_take_what_users_have(serve, of_company, of_users, warn
     assert api("GET", "/companies/1", token=token).status_code == 200
 
 
+@pytest.mark.both_databases
 def test_a_foreign_key_of_users_may_have_the_name_of_a_column_of_the_service(serve):
     company = {"name": "Company", "properties": {"name": "string"}, "acls": OPEN}
     own = {"type": "belongsTo", "model": "Company", "foreignKey": "metadata"}
@@ -144,7 +145,6 @@ def test_a_foreign_key_of_users_may_have_the_name_of_a_column_of_the_service(ser
     assert api("GET", "/users/1?filter[include]=key", token=token).json["key"] == acme
 
 
-@on_one_database
 @pytest.mark.parametrize("name", ["email", "accessTokens", "identities", "verify"])
 def test_a_relation_of_users_with_the_name_of_something_else_is_not_served(serve, name):
     relation = {"type": "hasMany", "model": "Company"}
@@ -155,7 +155,6 @@ def test_a_relation_of_users_with_the_name_of_something_else_is_not_served(serve
     assert [each.startswith(reason) for each in warnings(app.application)] == [True]
 
 
-@on_one_database
 @pytest.mark.parametrize(
     ("relation", "reason"),
     [
@@ -176,7 +175,6 @@ def test_a_foreign_key_of_a_model_in_python_must_hold_the_ids(serve, relation, r
     ]
 
 
-@on_one_database
 @pytest.mark.parametrize(
     ("declared", "problem"),
     [
@@ -210,7 +208,6 @@ CHOICES = {
 }
 
 
-@on_one_database
 @pytest.mark.parametrize("reason", CHOICES)
 @pytest.mark.parametrize("name", ["a", "z"])
 def test_of_two_models_that_extend_user_one_is_used(serve, reason, name):
@@ -225,7 +222,6 @@ def test_of_two_models_that_extend_user_one_is_used(serve, reason, name):
     ) in warnings(app)
 
 
-@on_one_database
 def test_two_models_that_extend_user_alike_stop_the_start(make_app, write_models):
     folder = write_models({"staff": STAFF, "customer": customer(), "note": NOTE})
     with running_a_command(), pytest.raises(ConfigurationError) as raised:

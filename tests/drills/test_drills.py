@@ -4,6 +4,8 @@ import pytest
 
 from . import find_drills
 
+pytestmark = pytest.mark.live
+
 # Seconds of load.
 SECONDS = 2.0
 DRILLS = find_drills()

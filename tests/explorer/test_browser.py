@@ -16,6 +16,8 @@ from tests.support.live import serve_app
 
 from .browser import SIZE, Explorer
 
+pytestmark = pytest.mark.live
+
 EMAIL = "ada@example.com"
 
 

@@ -101,6 +101,7 @@ def test_whose_address_is_verified_notices_nothing(app, api, mailed, kind):
     assert mailed == []
 
 
+@pytest.mark.both_databases
 def test_a_proof_is_recorded_and_told_and_takes_place_once(app, api, token, mailed):
     told = []
     with email_verified.connected_to(lambda _, info: told.append(info["email"]), sender=app):
@@ -228,6 +229,7 @@ class TestAtALogin:
         assert mailed == []
 
 
+@pytest.mark.both_databases
 def test_an_operator_vouches_for_an_address_that_no_mail_reaches(app, api, runner, token):
     done = runner.invoke(args=["users", "verify", EMAIL])
     again = runner.invoke(args=["users", "verify", EMAIL])
@@ -250,6 +252,7 @@ def test_who_was_made_by_a_command_or_vouched_for_by_an_admin_adds_a_factor(app,
     add(api, bob, "passkey", 3)
 
 
+@pytest.mark.both_databases
 def test_a_service_account_needs_no_proof(app, api, runner):
     admin = api.logged_in()
     make_admin(app)

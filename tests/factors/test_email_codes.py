@@ -92,6 +92,7 @@ def test_a_code_works_once_and_ends_the_others(app, api, token, mailed):
     assert not is_verified(app)
 
 
+@pytest.mark.both_databases
 def test_of_two_uses_at_once_one_passes(app, api, token, mailed):
     ask(api, token)
     body, headers = {"code": mailed[0][0]}, {"Authorization": token}

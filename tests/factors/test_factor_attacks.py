@@ -212,6 +212,7 @@ def test_what_proves_one_user_is_no_proof_for_the_session_of_another(api, token,
     assert refusal(api("DELETE", "/users/2/factors/2", proof, token=bob)) == WRONG
 
 
+@pytest.mark.both_databases
 def test_of_two_uses_of_a_new_passkey_at_once_one_passes(app, api, token):
     given = api("POST", "/users/1/passkeys/options", token=token).json
     body = {"credential": Authenticator(ORIGIN).make(given)}
@@ -225,6 +226,7 @@ def test_of_two_uses_of_a_new_passkey_at_once_one_passes(app, api, token):
     assert count(app, Passkey) == 1
 
 
+@pytest.mark.both_databases
 def test_of_two_confirmations_of_a_factor_at_once_one_passes(app, api, token):
     made = api("POST", "/users/1/factors/totp", {}, token=token).json
     api.secrets.append(made["secret"])

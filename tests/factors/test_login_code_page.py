@@ -14,12 +14,6 @@ SAME = {"Sec-Fetch-Site": "same-origin"}
 
 
 @pytest.fixture
-def database_url(sqlite_url):
-    """No page depends on which database there is."""
-    return sqlite_url
-
-
-@pytest.fixture
 def app(shared_app):
     return shared_app(**SETTINGS)
 

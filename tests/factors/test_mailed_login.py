@@ -74,6 +74,7 @@ def details(app, action):
         return db.session.scalars(named.order_by(AuditRecord.id)).all()
 
 
+@pytest.mark.both_databases
 def test_the_code_and_the_ticket_log_in_once(app, api, ada, mailed):
     ticket = request(api)
     [info] = mailed
@@ -185,6 +186,7 @@ def test_five_wrong_codes_end_a_ticket(app, api, ada, mailed):
     assert details(app, "login-failed") == [{"reason": "mailed code"}] * 5
 
 
+@pytest.mark.both_databases
 def test_wrong_codes_at_once_are_no_more_than_five(app, ada, api, mailed):
     ticket = request(api)
     bad = {"ticket": ticket, "code": wrong(mailed[0]["code"])}
@@ -196,6 +198,7 @@ def test_wrong_codes_at_once_are_no_more_than_five(app, ada, api, mailed):
     assert refusal(confirm(api, ticket, mailed[0]["code"])) == FAILED
 
 
+@pytest.mark.both_databases
 def test_of_two_uses_at_once_one_logs_in(app, ada, api, mailed):
     body = {"ticket": request(api), "code": mailed[0]["code"]}
     path = "/api/users/login/mail/confirm"
@@ -214,6 +217,7 @@ def test_a_code_is_bound_to_the_ticket_that_asked_for_it(api, ada, mailed):
     assert mailed[0]["code"] != mailed[1]["code"]
 
 
+@pytest.mark.both_databases
 def test_a_code_ends_after_ten_minutes(app, api, ada, mailed):
     ticket = request(api)
     with app.app_context():
@@ -271,6 +275,7 @@ def test_a_ticket_opens_nothing(api, ada):
     assert len(api("GET", "/users/1/accessTokens", token=ada).json) == 1
 
 
+@pytest.mark.both_databases
 def test_an_account_that_was_never_verified_is_given_to_the_owner_of_the_address(app, api, mailed):
     squatter = api.logged_in(verified=False)
     claimed = []

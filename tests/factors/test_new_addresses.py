@@ -86,6 +86,7 @@ def test_a_proof_takes_the_rest_that_a_new_address_takes(app, api, mailed):
     assert email_of(app) == EMAIL
 
 
+@pytest.mark.both_databases
 def test_a_proof_is_for_ten_minutes_and_for_one_address(app, api, mailed):
     token = api.logged_in()
     add(api, token, "personal")
@@ -154,6 +155,7 @@ def test_what_was_begun_before_the_change_is_not_added_after_it(app, api):
     assert count(app, Passkey) == 0
 
 
+@pytest.mark.both_databases
 def test_of_a_change_and_an_addition_at_once_one_passes(app, api):
     token = api.logged_in()
     headers = {"Authorization": token}
@@ -214,6 +216,7 @@ class TestConfirmedChange:
         assert (page.status_code, answer.status_code) == (400, 400)
         assert email_of(app) == EMAIL
 
+    @pytest.mark.both_databases
     def test_an_address_that_was_proved_is_given_at_once(self, app, api, mailed, links):
         token = api.logged_in()
         api.secrets.append(api("POST", "/users/login", CREDENTIALS).json["id"])

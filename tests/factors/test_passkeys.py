@@ -72,6 +72,7 @@ WRONG = (401, "SECOND_FACTOR_FAILED")
 INVALID = (422, "VALIDATION_ERROR")
 
 
+@pytest.mark.both_databases
 def test_a_passkey_logs_its_user_in(app, api, token, device):
     given = options(api)
     response = log_in(api, device.sign(given))
@@ -98,6 +99,7 @@ def test_it_is_made_for_the_service_and_verifies_the_user(api, token):
     assert made["authenticatorSelection"]["userVerification"] == "required"
 
 
+@pytest.mark.both_databases
 def test_a_user_sees_passkeys_and_names_them(app, api, token):
     device = add_passkey(api, token, ORIGIN, flags=PRESENT | VERIFIED | ELIGIBLE)
     with app.app_context():
@@ -173,6 +175,7 @@ def test_a_challenge_is_used_up_by_a_wrong_answer(api, token, device):
     assert code_of(log_in(api, device.sign(given))) == FAILED
 
 
+@pytest.mark.both_databases
 def test_of_two_uses_of_a_signature_at_once_one_passes(app, api, token, device):
     body = {"credential": device.sign(options(api))}
     both = at_once(app, *[lambda client: client.post("/api/users/login/passkey", json=body)] * 2)
@@ -180,6 +183,7 @@ def test_of_two_uses_of_a_signature_at_once_one_passes(app, api, token, device):
     assert sorted(answer.status_code for answer in both) == [200, 401]
 
 
+@pytest.mark.both_databases
 def test_a_challenge_ends_after_five_minutes_and_is_purged(app, api, token, device):
     given = options(api)
     with app.app_context():
@@ -240,6 +244,7 @@ def test_what_is_wrong_with_a_new_passkey_is_said(app, api, token, lie, says):
     assert count(app, Passkey) == 0
 
 
+@pytest.mark.both_databases
 def test_a_counter_that_goes_back_is_refused_and_said_to_the_operator(app, api, token, caplog):
     device = add_passkey(api, token, ORIGIN, count=7)
     assert log_in(api, device.sign(options(api))).status_code == 200
@@ -375,6 +380,7 @@ def test_an_address_that_must_be_verified_is(shared_app, secrets):
     assert code_of(refused) == (401, "LOGIN_FAILED_EMAIL_NOT_VERIFIED")
 
 
+@pytest.mark.both_databases
 def test_adding_and_removing_take_a_recent_login(app, api, token, device):
     make_old(app, token)
     with app.app_context():
@@ -396,6 +402,7 @@ def test_adding_and_removing_take_a_recent_login(app, api, token, device):
     assert api("POST", "/users/1/passkeys/options", token=token).status_code == 200
 
 
+@pytest.mark.both_databases
 def test_changes_are_recorded_and_told(app, api, token):
     told = []
     with credential_changed.connected_to(lambda sender, info: told.append(info), sender=app):
@@ -426,6 +433,7 @@ def test_the_last_way_to_log_in_stays(app, api, token, device):
     assert removed.status_code == 204
 
 
+@pytest.mark.both_databases
 def test_a_user_has_a_bounded_number(app, api, token):
     given = api("POST", "/users/1/passkeys/options", token=token).json
     state = {"sign_count": 0, "transports": [], "backup_eligible": False, "backed_up": False}
@@ -488,6 +496,7 @@ def test_settings_of_no_use_are_refused_at_the_start(make_app, settings, says):
         make_app(**{**SETTINGS, **settings})
 
 
+@pytest.mark.both_databases
 def test_a_reset_removes_factors_that_are_switched_off_now(app, api, token, device):
     with app.app_context():
         db.session.add(Factor(user_id=1, secret="secret", confirmed_at=now()))
@@ -553,6 +562,7 @@ class TestAsASecondFactor:
         assert api("GET", "/users/1/recoveryCodes", token=token).json == {"left": 10}
         assert self.first_step(api)["kinds"] == ["totp", "recovery"]
 
+    @pytest.mark.both_databases
     def test_recovery_codes_go_with_the_last_factor(self, api, token, device):
         made = api("POST", "/users/1/recoveryCodes", {}, token=token)
         api.secrets.extend(made.json["codes"])

@@ -13,6 +13,8 @@ from tests.support.rows import store_login
 from tests.support.second_factors import OPTIONAL
 from tests.support.virtual_authenticator import add_authenticator
 
+pytestmark = pytest.mark.live
+
 MAKE = """async (options) => {
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
   return (await navigator.credentials.create({publicKey})).toJSON();

@@ -239,6 +239,7 @@ def test_a_request_takes_two_statements(app, api, personal):
     assert len(sent) == 2
 
 
+@pytest.mark.both_databases
 def test_the_last_use_and_its_address_are_kept_with_few_writes(app, api, token, make):
     made = make().json
 
@@ -344,6 +345,7 @@ def test_it_ends_with_the_user(app, api, token, personal, ended_by):
     assert api("GET", "/todos", token=personal).status_code == 401
 
 
+@pytest.mark.both_databases
 def test_one_of_a_user_who_is_disabled_past_the_service_is_refused(app, api, personal):
     with app.app_context():
         db.session.execute(update(User).values(disabled_at=now()))
@@ -352,6 +354,7 @@ def test_one_of_a_user_who_is_disabled_past_the_service_is_refused(app, api, per
     assert api("GET", "/todos", token=personal).status_code == 401
 
 
+@pytest.mark.both_databases
 def test_what_is_done_is_in_the_audit_log(app, api, token, make):
     made = make().json
     api("DELETE", f"/users/1/personalTokens/{made['handle']}", token=token)

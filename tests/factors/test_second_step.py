@@ -96,6 +96,7 @@ def test_the_code_may_come_with_the_password(api, token, device):
     assert code_of(wrong) == WRONG
 
 
+@pytest.mark.both_databases
 def test_what_is_made_names_the_service_and_is_stored_encrypted(app, api, token):
     made = api("POST", "/users/1/factors/totp", {}, token=token).json
     api.secrets.append(made["secret"])
@@ -375,6 +376,7 @@ def finish_at_once(app, bodies):
     return sorted(answer.status_code for answer in at_once(app, *calls))
 
 
+@pytest.mark.both_databases
 def test_of_two_uses_of_a_code_at_once_one_passes(app, api, token, device):
     code = device.code()
     tickets = [first_step(api), first_step(api)]
@@ -382,12 +384,14 @@ def test_of_two_uses_of_a_code_at_once_one_passes(app, api, token, device):
     assert finish_at_once(app, bodies) == [200, 401]
 
 
+@pytest.mark.both_databases
 def test_of_two_uses_of_a_recovery_code_at_once_one_passes(app, api, token, device):
     code = api("POST", "/users/1/recoveryCodes", {}, token=token).json["codes"][0]
     bodies = [{"ticket": first_step(api), "code": code, "kind": "recovery"} for _ in range(2)]
     assert finish_at_once(app, bodies) == [200, 401]
 
 
+@pytest.mark.both_databases
 def test_of_two_uses_of_a_ticket_at_once_one_passes(app, api, token, device):
     ticket = first_step(api)
     bodies = [{"ticket": ticket, "code": device.code()} for _ in range(2)]
@@ -418,6 +422,7 @@ class TestRequired:
         assert done.status_code == 200
         assert code_of(later) == (401, "SECOND_FACTOR_REQUIRED")
 
+    @pytest.mark.both_databases
     def test_others_may_go_without(self, api, token):
         assert api("POST", "/users/login", CREDENTIALS).status_code == 200
 

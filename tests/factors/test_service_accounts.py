@@ -77,6 +77,7 @@ def test_making_its_token_takes_a_recent_login_of_the_admin(app, api, admin, rob
     assert refusal(answer) == (401, "STRONGER_LOGIN_REQUIRED")
 
 
+@pytest.mark.both_databases
 def test_it_does_not_log_in_by_any_method(app, api, robot):
     store_hash(app, hash_of_password(), ROBOT)
     answer = api("POST", "/users/login", {"email": ROBOT, "password": PASSWORD})
@@ -129,6 +130,7 @@ def test_it_is_disabled_and_deleted_as_a_user(app, api, runner, admin, robot, va
         assert db.session.scalar(select(User).where(User.email == ROBOT)) is None
 
 
+@pytest.mark.both_databases
 def test_the_command_makes_one_with_roles(app, runner, token):
     made = runner.invoke(
         args=["users", "create", ROBOT, "--service", "--username", "robot", "--role", "admin"]

@@ -154,6 +154,7 @@ def test_a_word_that_takes_nothing_away_is_refused(api, token, words):
     assert api("POST", "/users/1/personalTokens", body, token=token).status_code == 422
 
 
+@pytest.mark.both_databases
 def test_a_scope_that_has_come_to_name_nothing_covers_nothing(app, api, make):
     value = make({"todos": ["find"]})
     with app.app_context():
@@ -311,6 +312,7 @@ def test_large_scopes_are_refused_before_anything_is_stored(api, token):
     assert max(len(answer.data) for answer in answers) < 2000
 
 
+@pytest.mark.both_databases
 def test_a_token_that_is_revoked_while_it_is_used_is_of_no_use_afterwards(app, api, token, make):
     value = make({"todos": ["find"]})
     [listed] = api("GET", "/users/1/personalTokens", token=token).json
@@ -323,6 +325,7 @@ def test_a_token_that_is_revoked_while_it_is_used_is_of_no_use_afterwards(app, a
     assert api("GET", "/todos", token=value).status_code == 401
 
 
+@pytest.mark.both_databases
 def test_no_token_survives_a_reset_that_happens_while_it_is_made(
     app, api, token, secrets, reset_token
 ):

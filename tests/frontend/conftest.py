@@ -54,12 +54,6 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture
-def database_url(sqlite_url):
-    """One database is enough: files do not depend on it."""
-    return sqlite_url
-
-
-@pytest.fixture
 def app(shared_app, site):
     return shared_app(STATIC_FOLDER=str(site), TOKEN_MIDDLEWARE={})
 

@@ -13,6 +13,8 @@ import requests
 from tests.support.live import serve
 from tests.support.smtp import eventually
 
+pytestmark = pytest.mark.live
+
 LENGTH = 1024**3
 END = b"the end"
 # Bytes that a client asks for once more.

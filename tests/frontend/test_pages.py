@@ -164,6 +164,7 @@ LOG_IN = """async ([email, password]) => {
 }"""
 
 
+@pytest.mark.live
 def test_a_front_end_works_with_the_cookie(browser, make_app, site, monkeypatch):
     """As docs/frontend.md sets it up, and logs in."""
     monkeypatch.setenv("INSTANCE_PATH", str(site.parent))

@@ -17,12 +17,6 @@ PREFLIGHT = {
 }
 
 
-@pytest.fixture
-def database_url(sqlite_url):
-    """One database is enough: headers do not depend on it."""
-    return sqlite_url
-
-
 def cors_headers(response):
     return {
         name: value
@@ -161,6 +155,7 @@ CALL = """async ([url, method, value, token, more]) => {
 }"""
 
 
+@pytest.mark.live
 def test_an_application_in_a_browser_works_with_header_tokens(browser, pages, make_app):
     listed, other = pages
     app = make_app(CORS_ORIGINS=[listed])
@@ -192,6 +187,7 @@ def test_an_application_in_a_browser_works_with_header_tokens(browser, pages, ma
     assert blocked == {"blocked": "Failed to fetch"}
 
 
+@pytest.mark.live
 def test_an_application_in_a_browser_works_with_the_cookie(browser, pages, make_app):
     listed, other = pages
     app = make_app(CORS_ORIGINS=[listed], TOKEN_MIDDLEWARE={"currentUserLiteral": "me"})

@@ -26,16 +26,15 @@ def id_type(request):
     return request.param
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request, id_type):
+@pytest.fixture
+def database_url(request, database_name, id_type):
     """An empty database with ids of the type."""
-    server = request.param
     if id_type == "integer":
-        yield request.getfixturevalue("sqlite_url" if server == "sqlite" else "postgres_url")
+        yield request.getfixturevalue("sqlite_url" if database_name == "sqlite" else "postgres_url")
         return
-    database = request.getfixturevalue("typed_database")(server, id_type)
-    yield database.url
-    database.empty()
+    typed = request.getfixturevalue("typed_database")(database_name, id_type)
+    yield typed.url
+    typed.empty()
 
 
 @pytest.fixture(scope="session")

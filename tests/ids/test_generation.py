@@ -69,6 +69,7 @@ def test_object_ids_are_a_time_the_process_and_a_counter(clock):
     assert [(each - counts[0]) % 2**24 for each in counts] == list(range(1000))
 
 
+@pytest.mark.live
 def test_threads_and_processes_generate_different_object_ids():
     with ThreadPoolExecutor(4) as pool:
         made = list(pool.map(lambda _: new_object_id(), range(4000)))

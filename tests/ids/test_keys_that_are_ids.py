@@ -1,10 +1,13 @@
 """Ids of users, of each form, that are the ids of the rows that belong to them."""
 
+import pytest
+
 from tests.definitions.conftest import make_models, serve, write_models  # noqa: F401 fixtures
 from tests.definitions.test_keys_that_are_ids import DEPT, MODELS
 from tests.support.answers import refusal
 
 
+@pytest.mark.both_databases
 def test_a_row_with_the_id_of_a_user_belongs_to_the_user(serve, id_type):  # noqa: F811
     kind = "number" if id_type == "integer" else "string"
     properties = {"userId": {"type": kind, "id": True}, "name": "string"}

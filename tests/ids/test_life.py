@@ -15,6 +15,8 @@ from tests.mail.resets import LINK, parse, request_reset, written
 from tests.support.answers import refusal
 from tests.support.apps import build
 
+pytestmark = pytest.mark.both_databases
+
 OTHER = "bob@example.com"
 
 

@@ -21,6 +21,8 @@ from tests.support.rows import statements
 from .conftest import FORMS
 from .models import Base, TagSchema, resources, rules
 
+pytestmark = pytest.mark.both_databases
+
 UNKNOWN = "018c5a3e-7d2b-7c1a-9f00-3b1d2e4f5a6b"
 
 

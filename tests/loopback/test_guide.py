@@ -32,6 +32,8 @@ from .restored import fresh_dump
 from .script import ADA
 from .sources import SOURCES
 
+pytestmark = pytest.mark.live
+
 DOCUMENT = "docs/migration.md"
 SOURCE = SOURCES["memory"]
 INSTALL = 'pip install --quiet "$WHEEL[import]"\n'

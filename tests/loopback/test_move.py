@@ -20,6 +20,8 @@ from .restored import fresh_dump, restore
 from .script import CALLS
 from .sources import DATA_SOURCES, SOURCES
 
+pytestmark = pytest.mark.live
+
 ROOT = Path(__file__).parents[2]
 REPLAY = [sys.executable, "-m", "tests.loopback.replay"]
 TARGETS = {

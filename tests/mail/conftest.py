@@ -10,12 +10,6 @@ from app.outbox import worker
 from tests.conftest import Api
 
 
-@pytest.fixture
-def database_url(sqlite_url):
-    """No mail depends on which database there is."""
-    return sqlite_url
-
-
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch):
     """Shorten the delays of attempts, but not the time-out of a silent server."""

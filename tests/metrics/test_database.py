@@ -29,6 +29,7 @@ def read(outbox):
     return {family.name: family.samples[0].value for family in outbox.collect()}
 
 
+@pytest.mark.both_databases
 def test_the_age_is_that_of_the_oldest_pending_delivery(app, outbox):
     with app.app_context():
         send("email_changed", "ada@example.com", {}, lifetime=60)
@@ -46,7 +47,6 @@ def test_the_age_is_that_of_the_oldest_pending_delivery(app, outbox):
     assert found == {"ostiary_database_up": 1, "ostiary_outbox_pending_deliveries": 2}
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_statement_reads_what_is_pending_alone(app):
     with app.app_context(), db.engine.connect() as connection:
         compiled = PENDING_DELIVERIES.compile(connection, compile_kwargs={"literal_binds": True})
@@ -56,6 +56,7 @@ def test_the_statement_reads_what_is_pending_alone(app):
     assert "SCAN deliveries" not in plan
 
 
+@pytest.mark.both_databases
 def test_a_database_that_fails_is_down_and_is_asked_again(outbox, database_url, caplog):
     rename(database_url, "deliveries", "gone")
     try:
@@ -67,7 +68,8 @@ def test_a_database_that_fails_is_down_and_is_asked_again(outbox, database_url, 
     assert read(outbox)["ostiary_database_up"] == 1
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@pytest.mark.both_databases
+@pytest.mark.only_on("postgresql")
 def test_a_database_that_hangs_holds_up_no_scrape(outbox, database_url, monkeypatch):
     monkeypatch.setattr(database, "TIMEOUT", 0.1)
     with connected(database_url) as other:

@@ -31,6 +31,8 @@ from tests.support.programs import require
 from tests.support.smtp import eventually
 from tools.generate import metrics as table_of_metrics
 
+pytestmark = pytest.mark.live
+
 EMAIL = "ada@example.com"
 PLANTED = "Pl4ntedS3cret" * 5
 DASHBOARD = ROOT / "deploy" / "grafana-dashboard.json"

@@ -15,12 +15,6 @@ from tests.support.ports import free_port
 
 
 @pytest.fixture
-def database_url(sqlite_url):
-    """No start depends on which database there is."""
-    return sqlite_url
-
-
-@pytest.fixture
 def memory(monkeypatch, tmp_path):
     """An empty folder instead of the memory that all services share."""
     memory = tmp_path / "memory"
@@ -74,6 +68,7 @@ def test_a_master_that_replaces_another_one_takes_its_port_over(make_app, memory
     assert len(folders) == 2
 
 
+@pytest.mark.live
 def test_services_have_folders_of_their_own_and_leave_none(memory):
     process = subprocess.Popen(["true"])
     process.wait()

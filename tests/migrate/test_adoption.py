@@ -81,6 +81,7 @@ def versions(project):
     return [revision for [revision] in ours], [revision for [revision] in theirs]
 
 
+@pytest.mark.both_databases
 def test_a_changed_copy_is_taken_over(project, copy, install, monkeypatch):
     install("heads")
     project.sql("INSERT INTO note (id, title) VALUES (1, 'kept')")
@@ -109,6 +110,7 @@ def test_a_changed_copy_is_taken_over(project, copy, install, monkeypatch):
     assert len(list(copy.glob("*.py"))) == 12 + len(THEIRS)
 
 
+@pytest.mark.both_databases
 def test_other_installations_only_need_the_upgrade(project, copy, install):
     install("aaaa11112222")
     project.sql("INSERT INTO note (id) VALUES (1)")
@@ -123,7 +125,7 @@ def test_other_installations_only_need_the_upgrade(project, copy, install):
     assert project.sql("SELECT id, title FROM note") == [(1, None)]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.only_on("sqlite")
 def test_what_cannot_be_taken_over_is_refused(project, copy, tmp_path):
     (copy / "9999_new.py").write_text('revision = "9999"\ndown_revision = "0012"\n')
     newer = project.refused("adopt", str(copy))
@@ -141,7 +143,7 @@ def test_what_cannot_be_taken_over_is_refused(project, copy, tmp_path):
     assert not (project.folder / "migrations").exists()
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.only_on("sqlite")
 def test_a_changed_file_of_the_project_is_not_overwritten(project, copy):
     project.db("adopt", str(copy))
     changed = project.folder / "migrations" / "aaaa11112222_notes.py"

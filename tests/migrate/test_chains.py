@@ -10,8 +10,8 @@ import pytest
 
 from app.migrate.chains import PRODUCT, newest
 
-ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-ON_POSTGRESQL = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+ON_SQLITE = pytest.mark.only_on("sqlite")
+ON_POSTGRESQL = pytest.mark.only_on("postgresql")
 [HEAD] = newest(PRODUCT.migrations.values())
 
 
@@ -33,6 +33,7 @@ def two(project, kept):
     return project
 
 
+@pytest.mark.both_databases
 def test_the_product_is_migrated_first_and_then_the_project(two):
     first, second = two.revisions
 
@@ -81,6 +82,7 @@ def test_a_downgrade_takes_the_migrations_of_the_project_back(two):
     assert two.db("current") == "Ostiary: base\nthe project: base\n"
 
 
+@pytest.mark.both_databases
 def test_a_process_is_ready_when_the_database_has_both(two):
     two.db("upgrade", two.revisions[0])
     two.sql("CREATE TABLE tag (id INTEGER PRIMARY KEY, name VARCHAR(255))")
@@ -147,6 +149,8 @@ def test_migrations_that_two_people_have_written_are_merged(two):
     assert two.refused("merge").startswith("There is nothing to merge")
 
 
+@pytest.mark.live
+@pytest.mark.both_databases
 @ON_POSTGRESQL
 def test_of_two_processes_one_migrates_both_and_the_other_waits(two):
     environment = {**os.environ, "INSTANCE_PATH": str(two.folder)}

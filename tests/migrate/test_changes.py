@@ -13,7 +13,7 @@ from app.database.session import db
 from app.times import now
 from tests.support.documents import blocks
 
-ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+ON_SQLITE = pytest.mark.only_on("sqlite")
 
 
 @pytest.fixture
@@ -26,6 +26,7 @@ def notes(project, kept):
     return project
 
 
+@pytest.mark.both_databases
 def test_a_renamed_property_and_one_of_another_type_keep_their_values(notes):
     notes.model("Note", heading=True, text={"type": "number", "index": True})
 
@@ -52,6 +53,7 @@ def test_a_renamed_property_and_one_of_another_type_keep_their_values(notes):
     assert notes.sql("SELECT title FROM note ORDER BY id") == [("First",), ("Second",)]
 
 
+@pytest.mark.both_databases
 def test_a_renamed_model_keeps_its_rows(notes):
     (notes.folder / "models" / "Note.json").unlink()
     notes.model("Memo", title=True, text="string")
@@ -99,6 +101,7 @@ def test_a_rename_to_what_no_model_has_is_refused(notes):
     )
 
 
+@pytest.mark.both_databases
 def test_what_has_values_is_dropped_only_if_it_is_allowed(notes):
     notes.model("Tag", name=True)
     notes.migrate()
@@ -117,6 +120,7 @@ def test_what_has_values_is_dropped_only_if_it_is_allowed(notes):
     assert notes.sql("SELECT title FROM note ORDER BY id") == [("First",), ("Second",)]
 
 
+@pytest.mark.both_databases
 def test_tables_of_others_in_the_database_stay(notes):
     for table in ("theirs", "title"):
         notes.sql(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY)")
@@ -125,6 +129,8 @@ def test_tables_of_others_in_the_database_stay(notes):
     assert "There is nothing to migrate" in notes.db("migrate", "-m", "x")
 
 
+@pytest.mark.live
+@pytest.mark.both_databases
 def test_rows_get_the_defaults_of_new_properties(notes):
     stated = {
         "plan": {"type": "string", "required": True, "default": "it's free"},
@@ -162,6 +168,7 @@ def test_rows_get_the_defaults_of_new_properties(notes):
     assert notes.db("check") == "The tables have what the models say.\n"
 
 
+@pytest.mark.both_databases
 def test_rows_get_the_defaults_of_columns_in_python(project, monkeypatch):
     metadata = MetaData(naming_convention=db.metadata.naming_convention)
     for table in db.metadata.tables.values():
@@ -191,6 +198,7 @@ def test_rows_get_the_defaults_of_columns_in_python(project, monkeypatch):
     assert project.refused("migrate", "-m", "x").startswith("Column thing.token needs a value")
 
 
+@pytest.mark.both_databases
 def test_a_new_property_that_needs_a_value_needs_a_default(notes):
     notes.model("Note", title=True, text=True, stars={"type": "number", "required": True})
 
@@ -209,6 +217,7 @@ def test_a_new_property_that_needs_a_value_needs_a_default(notes):
     assert notes.sql("SELECT text, stars FROM note ORDER BY id") == [("1", 1), ("-", 1)]
 
 
+@pytest.mark.both_databases
 def test_names_that_are_keywords_and_defaults_of_all_characters_are_written_as_they_are(project):
     default = 'a :name at 100% isn\'t \\ a "quote" \\: a::b'
     project.model("Order", user="string", end="string", **{"from": "date"})
@@ -230,6 +239,7 @@ def test_names_that_are_keywords_and_defaults_of_all_characters_are_written_as_t
     assert project.db("check") == "The tables have what the models say.\n"
 
 
+@pytest.mark.both_databases
 def test_a_migration_that_the_rows_of_production_do_not_allow_changes_nothing(project):
     project.model("Note", title=True)
     project.migrate()

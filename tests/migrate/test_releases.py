@@ -11,6 +11,8 @@ from app.migrate.chains import PRODUCT, newest
 from tests.support.documents import blocks, run_shell
 from tests.support.releases import build_wheel, copy_sources, make_environment
 
+pytestmark = pytest.mark.live
+
 DOCUMENT = "docs/upgrading.md"
 [INSTALL] = blocks(DOCUMENT, "sh", "A new release")
 WRITE, RENAME = blocks(DOCUMENT, "sh", "Migrations of a project")
@@ -87,8 +89,8 @@ def environment(wheel, tmp_path_factory):
     return environment
 
 
-# SQLite runs the migrations of the product and of projects in the other tests.
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@pytest.mark.both_databases
+@pytest.mark.only_on("postgresql")
 def test_a_project_goes_to_a_later_release_and_back(project, environment, later):
     def shell(code):
         return run_shell(code, project.folder, **environment.variables())[2]

@@ -79,12 +79,7 @@ print(json.dumps(sorted(r.rule for r in app.url_map.iter_rules() if r.endpoint[:
 """
 
 
-@pytest.fixture
-def database_url(sqlite_url):
-    """One database is enough for settings."""
-    return sqlite_url
-
-
+@pytest.mark.live
 def test_a_file_of_loopback_is_served_as_it_is(tmp_path):
     installation = Installation(tmp_path)
     file = tmp_path / "instance" / "providers.json"

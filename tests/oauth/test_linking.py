@@ -428,6 +428,7 @@ def test_the_last_way_to_log_in_is_not_removed(app, browser, provider, api):
     assert other.status_code == 204
 
 
+@pytest.mark.both_databases
 def test_of_two_identities_removed_at_once_one_stays(app, browser, provider, secrets):
     browser.log_in()
     token = browser.token
@@ -481,6 +482,7 @@ def test_a_user_whose_unproved_password_is_removed_is_told(configured, make_brow
     assert claimed == [("Company login", EMAIL, 1)]
 
 
+@pytest.mark.both_databases
 def test_nobody_is_told_of_a_password_that_was_not_there(configured, provider, make_browser):
     app = configured()
     mails(app)
@@ -495,6 +497,7 @@ def test_nobody_is_told_of_a_password_that_was_not_there(configured, provider, m
     assert mails(app) == []
 
 
+@pytest.mark.both_databases
 def test_two_first_logins_at_once_are_of_one_user(app, make_browser, provider):
     first, second = make_browser(), make_browser()
     paths = first.authorize(), second.authorize()
@@ -508,6 +511,7 @@ def test_two_first_logins_at_once_are_of_one_user(app, make_browser, provider):
     assert [found[1:] for found in identities(app)] == [(provider.url, provider.user["sub"])]
 
 
+@pytest.mark.both_databases
 def test_an_identity_that_cannot_be_recorded_is_not_added(app, browser):
     path = browser.authorize()
     with app.app_context():

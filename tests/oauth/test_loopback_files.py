@@ -2,11 +2,7 @@
 
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
-
 from tests.support.answers import refusal
-
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 # What applications set besides, most of which means something to passport or Express alone.
 HABITS = {

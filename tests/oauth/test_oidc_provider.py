@@ -23,6 +23,8 @@ from tests.support.rows import count
 
 from .conftest import Browser
 
+pytestmark = pytest.mark.live
+
 CALLBACK = "http://127.0.0.1:3000/auth/node/callback"
 
 
@@ -162,7 +164,6 @@ def test_a_person_logs_in_links_unlinks_and_logs_out(instances, browser, node_pr
         assert secret not in logs[0] + logs[1]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_provider_refuses_another_verifier(shared_app, node_provider, secrets):
     client = node_provider.register(CALLBACK)
     settings = {

@@ -13,7 +13,6 @@ from .conftest import Browser
 from .oauth2_servers import Facebook, GitHub, serving
 from .provider import CLIENT_ID, CLIENT_SECRET
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 REFUSED = (401, "LOGIN_FAILED")
 
 

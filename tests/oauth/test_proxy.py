@@ -17,8 +17,6 @@ from tests.support.answers import refusal
 from .conftest import Browser, forget_discovery
 from .provider import serve_provider
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 # A name that only the proxy knows.
 HOST = "id.invalid"
 ISSUER = f"https://{HOST}"

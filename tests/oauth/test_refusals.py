@@ -15,7 +15,6 @@ from tests.support.answers import refusal
 
 from .conftest import Browser, forget_discovery
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 EMAIL = "ada@example.com"
 SAME_SITE = {"Sec-Fetch-Site": "same-origin"}
 

@@ -9,7 +9,6 @@ from tests.support.second_factors import OPTIONAL, enrol
 
 from .conftest import forget_discovery
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 SAME_SITE = {"Sec-Fetch-Site": "same-origin"}
 FAILURE = {"failureRedirect": "/failed", "failureQueryString": True}
 SECOND_STEP = "/api/users/login/factor"

@@ -21,8 +21,6 @@ HALF_A_REQUEST = (
     b"GET /ready HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"
 )
 
-on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 
 def ask(app, path):
     return app.test_client().get(path)
@@ -35,7 +33,6 @@ def test_health_and_ready_answer_anybody(app):
     assert (ready.status_code, ready.json) == (200, {"status": "ready"})
 
 
-@on_one_database
 @pytest.mark.parametrize("path", ["/", "/api/", "/api"])
 def test_the_status_says_when_the_process_started_and_for_how_long_it_runs(app, path):
     before, after = ask(app, path).json, ask(app, path).json
@@ -45,7 +42,6 @@ def test_the_status_says_when_the_process_started_and_for_how_long_it_runs(app, 
     assert 0 < before["uptime"] <= after["uptime"]
 
 
-@on_one_database
 def test_the_newest_migrations_are_those_that_alembic_finds(app):
     # The migrations read a setting.
     with app.app_context():
@@ -94,7 +90,7 @@ def test_ready_is_200_on_a_database_that_a_newer_release_has_migrated(sqlite_tem
     assert (ready.status_code, ready.json) == (200, {"status": "ready"})
 
 
-@on_one_database
+@pytest.mark.live
 def test_while_the_service_stops_ready_is_503_and_new_connections_are_refused(
     database_url, tmp_path
 ):

@@ -17,6 +17,8 @@ from tests.support.programs import require
 
 from .library import library
 
+pytestmark = pytest.mark.live
+
 FOLDER = Path(__file__).parent
 NODE = FOLDER / "client_node"
 # What both programs print: of two books the dear one, and the user's own to-do.

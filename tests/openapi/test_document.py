@@ -18,12 +18,6 @@ PRIVATE = ("password_hash", "passwordHash", "digest", "argon2", "expires_at", "h
 
 
 @pytest.fixture
-def database_url(sqlite_url):
-    """One database is enough: the document is the same on every other."""
-    return sqlite_url
-
-
-@pytest.fixture
 def document(client):
     return client.get("/api/openapi.json").json
 

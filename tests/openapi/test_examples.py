@@ -10,12 +10,6 @@ from referencing.jsonschema import DRAFT202012
 from .library import library
 
 
-@pytest.fixture
-def database_url(sqlite_url):
-    """One database is enough: the document is the same on every other."""
-    return sqlite_url
-
-
 @pytest.fixture(params=["default", "loopback3", "library"])
 def document(request, tmp_path):
     """A document as it is published: of the default settings, and of everything there is."""

@@ -21,8 +21,6 @@ from tests.support.smtp import eventually
 
 from .conftest import make_past, rows
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 
 @pytest.fixture
 def run(recorder):
@@ -130,6 +128,7 @@ def test_purge_deletes_what_is_finished(run, three, arguments, purged):
     assert count(three.app, OutboxEvent) == count(three.app, Delivery) == 3 - purged
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_run_delivers_until_it_is_stopped(recorder, database_url, tmp_path, number):
     environment = {

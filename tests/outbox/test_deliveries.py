@@ -29,6 +29,7 @@ def states(app):
     return rows(app, Delivery.state, Delivery.attempts, Delivery.last_error)
 
 
+@pytest.mark.both_databases
 def test_workers_that_race_deliver_each_event_once(make_recorder):
     recorders = [make_recorder() for _ in range(WORKERS)]
     recorders[0].record(*range(EVENTS))
@@ -172,7 +173,6 @@ def test_deliveries_do_not_wait_for_the_time_before_the_clock_was_set_back(
         (0, None, "expired", "its deadline has passed"),
     ],
 )
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_what_cannot_be_delivered_is_given_up(
     recorder, lifetime, failure, state, reason, monkeypatch
 ):
@@ -201,7 +201,6 @@ def test_what_has_become_obsolete_is_not_delivered(recorder):
     assert recorder.delivered == []
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_an_event_that_this_version_does_not_know_waits_for_another(recorder, make_app):
     recorder.record(1)
 
@@ -209,7 +208,6 @@ def test_an_event_that_this_version_does_not_know_waits_for_another(recorder, ma
     assert states(recorder.app) == [("pending", 1, "there is no such subscriber")]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_one_failing_subscriber_does_not_affect_the_other(recorder):
     others = []
     outbox.subscribe(recorder.app, EVENT, "other", lambda app, info: others.append(info) or "taken")
@@ -334,7 +332,6 @@ def test_finished_events_are_purged_in_batches(recorder, monkeypatch):
     assert states(app) == [("delivered", 1, None), ("pending", 0, None)]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_documented_event_is_delivered(make_app, caplog):
     app, example = make_app(), {}
     exec(blocks("docs/mail.md", "python", "Own mails and own events")[1], example)

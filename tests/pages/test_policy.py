@@ -11,7 +11,6 @@ def client(sqlite_url, shared_app):
 
 
 @pytest.mark.parametrize("path", ["/account", "/admin", "/explorer"])
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_page_loads_only_resources_of_its_own_origin(client, path):
     response = client.get(path)
 

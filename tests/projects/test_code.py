@@ -7,8 +7,6 @@ from tests.conftest import PASSWORD
 from tests.definitions.conftest import running_a_command
 from tests.support.documents import blocks
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 CODE = '''
 from flask import Blueprint, abort
 

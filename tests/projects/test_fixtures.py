@@ -16,8 +16,6 @@ from tests.definitions.library import OPEN, rule
 from tests.support.documents import blocks
 from tests.support.rows import count
 
-on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 UNIQUE = {"type": "string", "required": True, "index": {"unique": True}}
 AUTHOR = {
     "name": "Author",
@@ -190,6 +188,7 @@ def test_fixtures_are_created_once_and_what_users_change_stays(project, secrets,
     log_in(app, secrets)
 
 
+@pytest.mark.both_databases
 def test_overwriting_grants_roles_and_changes_references_but_no_password(project, secrets):
     app = project(FILES)
     loaded(app)
@@ -222,7 +221,6 @@ def test_processes_that_load_at_the_same_time_create_everything_once(project):
     assert count(app, Role) == 2
 
 
-@on_one_database
 def test_all_problems_of_all_files_are_reported_and_nothing_is_loaded(project):
     files = {
         "a-broken": "{",
@@ -296,7 +294,6 @@ def test_all_problems_of_all_files_are_reported_and_nothing_is_loaded(project):
     ]
 
 
-@on_one_database
 def test_a_row_that_is_stored_with_another_key_is_refused(project):
     code = """
 def extend(books):
@@ -308,7 +305,6 @@ def extend(books):
     assert problems(app) == ["Book.json[0]: is stored with another isbn: declare what is stored"]
 
 
-@on_one_database
 def test_a_defect_of_a_hook_is_reported_with_the_row(project):
     code = """
 def extend(books):
@@ -322,7 +318,6 @@ def extend(books):
     assert raised.value.__notes__ == ["in Book.json[0]"]
 
 
-@on_one_database
 def test_the_environment_may_name_a_file_with_a_secret(project, secrets, monkeypatch, tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("a very quiet harbour\n")
@@ -336,7 +331,6 @@ def test_the_environment_may_name_a_file_with_a_secret(project, secrets, monkeyp
     assert "left 1 (user 1)" in loaded(app)
 
 
-@on_one_database
 def test_the_example_of_the_document(project, secrets, monkeypatch):
     [example], [commands] = blocks("docs/fixtures.md", "json"), blocks("docs/fixtures.md", "sh")
     exported, *calls = commands.splitlines()
@@ -355,7 +349,6 @@ def test_the_example_of_the_document(project, secrets, monkeypatch):
     assert call("GET", "/users").status_code == 200
 
 
-@on_one_database
 def test_the_test_in_the_document(project, monkeypatch):
     [example], [code] = (blocks("docs/fixtures.md", language) for language in ("json", "python"))
     tests = {}

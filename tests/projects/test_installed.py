@@ -14,6 +14,8 @@ from tests.support.installation import ROOT
 from tests.support.live import children_of
 from tests.support.releases import start
 
+pytestmark = pytest.mark.live
+
 PACKED = ["app", "ostiary", "pytest_ostiary.py"]
 
 

@@ -41,6 +41,7 @@ def project(installed, tmp_path_factory):
     return folder / NAME
 
 
+@pytest.mark.live
 def test_a_new_project_passes_its_own_tests_and_checks(installed, project):
     done = installed.run("python", "-m", "pytest", "-q", "-p", "no:schemathesis", cwd=project)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -52,6 +53,7 @@ def test_a_new_project_passes_its_own_tests_and_checks(installed, project):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.live
 def test_a_new_project_is_served_as_its_readme_says(installed, project, tmp_path):
     install, run, calls, _ = blocks(str(project / "README.md"), "sh")
     assert install.endswith(".venv/bin/pytest\n")
@@ -92,6 +94,7 @@ def test_what_a_project_writes_is_neither_committed_nor_in_the_image(runner, tmp
     assert "install -d -m 700 -o app -g app /srv/app/mail" in (project / "Dockerfile").read_text()
 
 
+@pytest.mark.live
 def test_the_files_for_docker_name_what_there_is(runner, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert runner.invoke(new, [NAME]).exit_code == 0

@@ -6,8 +6,6 @@ import pytest
 
 from tests.definitions.conftest import running_a_command
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 ROLES = ["clerk", "clrek", "auditor", "admin", "$owner", "author"]
 NOTE = {
     "name": "note",

@@ -3,10 +3,13 @@
 import re
 import subprocess
 
+import pytest
 import requests
 
 from tests.support.documents import blocks, stated_statuses
 from tests.support.releases import start
+
+pytestmark = pytest.mark.live
 
 DOCUMENT = "docs/project.md"
 INSTALL = """\

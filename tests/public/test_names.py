@@ -110,6 +110,7 @@ def test_every_public_name_has_a_docstring(name):
             assert inspect.getdoc(value), public
 
 
+@pytest.mark.live
 def test_the_package_imports_no_framework_and_the_connector_needs_none():
     frameworks = ("flask", "sqlalchemy", "werkzeug", "marshmallow")
 
@@ -117,6 +118,7 @@ def test_the_package_imports_no_framework_and_the_connector_needs_none():
     assert imported("ostiary.connector", "flask", "sqlalchemy", "werkzeug") == []
 
 
+@pytest.mark.live
 def test_modules_import_no_library_that_others_need():
     everything_else = "; ".join(
         f"import ostiary.{name}" for name in public_modules() if name != "connector"

@@ -103,6 +103,7 @@ def test_an_empty_change_changes_nothing(api, token):
     assert api("PATCH", "/todos/9", {}, token=token).status_code == 404
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("verb", "path"),
     [("PATCH", "/todos"), ("PUT", "/todos"), ("POST", "/todos/replaceOrCreate")],
@@ -142,6 +143,7 @@ def test_a_row_that_does_not_exist_has_no_owner_who_may_create_it(
     assert api("GET", "/todos", token=token).json == [todo]
 
 
+@pytest.mark.both_databases
 def test_upsert_with_where_updates_one_row_creates_a_missing_one_and_rejects_several(
     app, api, token
 ):
@@ -157,6 +159,7 @@ def test_upsert_with_where_updates_one_row_creates_a_missing_one_and_rejects_sev
     assert changed.json == {**created.json, "desc": "b"}
 
 
+@pytest.mark.both_databases
 def test_a_bulk_update_changes_the_selected_rows(api, token):
     api("POST", "/todos", [{"title": title} for title in "aab"], token=token)
 
@@ -186,6 +189,7 @@ def test_a_bulk_update_without_a_where_is_rejected(api, token, path):
     assert response.json["error"]["code"] == "INVALID_FILTER"
 
 
+@pytest.mark.both_databases
 def test_rows_of_other_users_are_inaccessible_on_every_route(api, token):
     """In LoopBack 3 `?id=` and a `where` select any row; here the query has the owner's scope."""
     mine = api("POST", "/todos", {"title": "mine"}, token=token).json["id"]

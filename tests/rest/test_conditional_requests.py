@@ -84,6 +84,7 @@ def test_every_answer_of_one_row_has_the_same_strong_tag(call, todo):
     assert answers[1].headers["Content-Length"] == answers[0].headers["Content-Length"]
 
 
+@pytest.mark.both_databases
 def test_rows_that_differ_and_changed_rows_have_other_tags(call, todo):
     other = call("POST", "/todos", {"title": "a"}).headers["ETag"]
     changed = call("PATCH", "/todos/1", {"desc": "b"}).headers["ETag"]
@@ -92,6 +93,7 @@ def test_rows_that_differ_and_changed_rows_have_other_tags(call, todo):
     assert call("GET", "/todos/1").headers["ETag"] == changed
 
 
+@pytest.mark.both_databases
 def test_lists_and_rows_with_others_included_have_no_tag(call, todo):
     answers = [
         call("GET", "/todos"),
@@ -177,6 +179,7 @@ def test_a_change_overtaken_by_another_is_412(call, todo, read):
     assert again.json["title"] == "second"
 
 
+@pytest.mark.both_databases
 def test_a_whole_object_that_was_overtaken_is_412_whatever_it_echoes(app, call, todo, read):
     body = read()
     with app.app_context():
@@ -255,6 +258,7 @@ def test_a_row_that_does_not_exist_is_404(call, token):
     assert {refusal(answer) for answer in answers} == {(404, "MODEL_NOT_FOUND")}
 
 
+@pytest.mark.both_databases
 def test_with_compatibility_a_deleted_row_is_no_error(app, shared_app, todo, token):
     make_admin(app)
     client = shared_app(COMPATIBILITY="loopback3").test_client()
@@ -264,6 +268,7 @@ def test_with_compatibility_a_deleted_row_is_no_error(app, shared_app, todo, tok
     assert client.delete("/api/todos/9", headers=headers).json == {"count": 0}
 
 
+@pytest.mark.both_databases
 def test_of_concurrent_changes_of_what_was_read_one_wins(app, call, todo, token, read):
     def change(number):
         body, headers = {"title": f"t{number}"}, {"Authorization": token, "If-Match": todo}
@@ -276,6 +281,7 @@ def test_of_concurrent_changes_of_what_was_read_one_wins(app, call, todo, token,
     assert read() == won
 
 
+@pytest.mark.both_databases
 def test_of_a_concurrent_change_and_deletion_of_what_was_read_one_wins(app, call, todo, token):
     headers = {"Authorization": token, "If-Match": todo}
 
@@ -302,6 +308,7 @@ def test_users_are_changed_and_deleted_as_they_were_read(app, call, token):
     assert call("DELETE", "/users/1", If_Match=changed.headers["ETag"]).json == {"count": 1}
 
 
+@pytest.mark.both_databases
 def test_of_concurrent_changes_of_a_user_one_wins(app, call, token):
     read = call("GET", "/users/1").headers["ETag"]
 
@@ -323,6 +330,7 @@ def test_a_registered_user_has_the_tag_that_is_read_later(app, api, call, token)
     assert call("GET", "/users/2").headers["ETag"] == created.headers["ETag"]
 
 
+@pytest.mark.both_databases
 def test_hidden_properties_are_not_in_the_tag(app, call, token):
     before = call("GET", "/users/1").headers["ETag"]
     with app.app_context():
@@ -413,6 +421,7 @@ def test_the_tag_is_of_what_a_receiver_leaves_the_caller(clinic):
     assert changed.status_code == 200
 
 
+@pytest.mark.both_databases
 def test_relations_to_one_row_are_conditional_too(clinic):
     make_admin(clinic.app)
     clinic("POST", "/physicians", {"name": "Ada"})
@@ -434,6 +443,7 @@ def test_relations_to_one_row_are_conditional_too(clinic):
     assert send("DELETE", If_Match=changed.headers["ETag"]).status_code == 204
 
 
+@pytest.mark.both_databases
 def test_who_may_ask_whether_a_row_exists_gets_no_tag_of_it(serve, api, token):
     rules = [allow(EVERYONE, "exists", "create"), allow(OWNER)]
     rooms = Resource("rooms", "room", Room, RoomSchema, lambda settings: rules, Room.owner_id)
@@ -499,6 +509,7 @@ def test_rows_of_a_model_in_json_are_changed_as_they_were_read(books):
     assert books.delete("/api/books/1", headers={"If-Match": tag}).json == {"count": 1}
 
 
+@pytest.mark.both_databases
 def test_hidden_and_withheld_properties_of_a_model_in_json_are_not_in_the_tag(books):
     read = books.get("/api/books/1").headers["ETag"]
 

@@ -16,12 +16,6 @@ EMPTY = [
 ]
 
 
-@pytest.fixture
-def database_url(sqlite_url):
-    """One database is enough: the answer comes before any SQL."""
-    return sqlite_url
-
-
 @pytest.mark.parametrize("where", EMPTY, ids=json.dumps)
 def test_a_condition_without_an_operator_is_refused_and_changes_nothing(api, token, rows, where):
     wheres = {"where": json.dumps(where)}

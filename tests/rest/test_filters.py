@@ -6,6 +6,8 @@ import pytest
 
 from tests.conftest import PASSWORD
 
+pytestmark = pytest.mark.both_databases
+
 DEEP = {"title": "x"}
 for _ in range(20):
     DEEP = {"and": [DEEP]}

@@ -22,12 +22,6 @@ READS = [
 
 
 @pytest.fixture
-def database_url(sqlite_url):
-    """One database is enough: where a filter stands is nothing that SQL knows."""
-    return sqlite_url
-
-
-@pytest.fixture
 def call(api, token, rows):
     """Call as the owner of the rows, with headers that have JSON."""
 

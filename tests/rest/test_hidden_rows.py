@@ -91,6 +91,7 @@ def dump(app):
         return [db.session.execute(select(model.__table__)).all() for model in ROWS]
 
 
+@pytest.mark.both_databases
 def test_rows_that_are_hidden_are_as_if_they_did_not_exist(app, token):
     before, differing, seen = dump(app), [], 0
 

@@ -195,6 +195,7 @@ CALLS = [
 ]
 
 
+@pytest.mark.both_databases
 def test_hooks_are_called_on_every_way_by_which_rows_are_written_or_leave(call, told, secrets):
     for verb, path, body, expected in CALLS:
         told.clear()
@@ -252,6 +253,7 @@ def count_physicians(*conditions):
     return db.session.scalar(select(func.count(Physician.id)).where(*conditions))
 
 
+@pytest.mark.both_databases
 def test_the_hooks_of_a_row_see_what_was_done_with_the_rows_before_it(call, hook):
     def at_most_two(resource, event):
         given = event.values["name"]
@@ -433,6 +435,7 @@ def test_a_change_of_too_many_rows_is_refused_where_hooks_are_called_for_each(
     assert call("POST", '/physicians/update?where={"id":1}', {"name": "b"}).json == {"count": 1}
 
 
+@pytest.mark.both_databases
 def test_concurrent_changes_wait_for_each_other_where_hooks_read_the_row(call, hook, served, token):
     def count(resource, event):
         event.values["name"] = event.row.name + "x"
@@ -450,6 +453,7 @@ def test_concurrent_changes_wait_for_each_other_where_hooks_read_the_row(call, h
     assert call("GET", "/rooms/1").json["name"] == "x" * 6
 
 
+@pytest.mark.both_databases
 def test_concurrent_registrations_with_hooks_make_one_user(hook, served):
     hook("users", "after_save", lambda resource, event: None)
 
@@ -464,7 +468,6 @@ def test_concurrent_registrations_with_hooks_make_one_user(hook, served):
     assert set(statuses) <= {200, 409, 422}
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_receivers_are_kept_and_called_in_order_and_a_copy_has_further_ones(app):
     rooms = hospital()["rooms"]
     calls = []
@@ -548,7 +551,6 @@ def listener(kind):
     return Thing
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_listeners_that_would_never_be_called_stop_the_start(make_app):
     app = make_app()
     for kind, said in [
@@ -570,7 +572,6 @@ class RoomSchema(Schema):
     id = fields.Integer(dump_only=True)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_hooks_of_the_document_work_as_printed(serve_notes, capsys):  # noqa: F811
     [code] = blocks("docs/models.md", "python", "Hooks")
     api = serve_notes(code)
@@ -584,7 +585,6 @@ def test_the_hooks_of_the_document_work_as_printed(serve_notes, capsys):  # noqa
     assert capsys.readouterr().out == "saved 1\n"
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_relation_of_the_document_is_added_to_users(serve_notes):  # noqa: F811
     [code] = blocks("docs/models.md", "python", "Relations")
     api = serve_notes(code)
@@ -598,6 +598,7 @@ def test_the_relation_of_the_document_is_added_to_users(serve_notes):  # noqa: F
 CALLS_AT_ONCE = 20
 
 
+@pytest.mark.both_databases
 def test_the_hook_of_the_document_that_counts_is_passed_by_no_array_and_no_race(
     serve_notes,  # noqa: F811
     database_url,

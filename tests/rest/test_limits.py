@@ -20,12 +20,6 @@ from .conftest import store
 
 
 @pytest.fixture
-def database_url(sqlite_url):
-    """SQLite alone: what is bounded does not reach the database."""
-    return sqlite_url
-
-
-@pytest.fixture
 def admin(runner, token):
     runner.invoke(args=["roles", "grant", "ada@example.com", "admin"])
     return token

@@ -39,6 +39,7 @@ def prepared(monkeypatch):
     return executed
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("filter_", FILTERS, ids=json.dumps)
 def test_a_list_is_the_same_however_often_it_is_asked_for(find, rows, prepared, filter_):
     first, *others = (find(filter_) for _ in range(3))
@@ -53,6 +54,7 @@ def test_a_list_is_the_same_however_often_it_is_asked_for(find, rows, prepared, 
     assert len(set(prepared)) == count
 
 
+@pytest.mark.both_databases
 def test_each_caller_gets_the_rows_that_are_theirs_by_then(api, token, runner, prepared):
     eve = {"email": "eve@example.com", "password": PASSWORD}
     api("POST", "/users", eve)
@@ -82,6 +84,7 @@ def test_each_caller_gets_the_rows_that_are_theirs_by_then(api, token, runner, p
     assert api("GET", "/todos", query_string=filter_).status_code == 401
 
 
+@pytest.mark.both_databases
 def test_the_rows_of_a_relation_are_those_of_each_parent_and_caller(api, token, runner, prepared):
     bob = api.logged_in("bob@example.com")
     for title, owner in [("a", token), ("b", token), ("c", bob)]:
@@ -104,6 +107,7 @@ def test_the_rows_of_a_relation_are_those_of_each_parent_and_caller(api, token, 
     assert len(set(prepared)) == 3
 
 
+@pytest.mark.both_databases
 def test_the_rows_of_a_relation_through_a_model_are_those_of_each_parent(clinic, prepared):
     for number in (1, 2):
         clinic("POST", "/physicians", {"name": f"Dr. {number}"})
@@ -117,6 +121,7 @@ def test_the_rows_of_a_relation_through_a_model_are_those_of_each_parent(clinic,
     assert len(set(prepared)) == 1
 
 
+@pytest.mark.both_databases
 def test_what_is_included_is_what_each_caller_may_read_by_then(api, token, runner, prepared):
     bob = api.logged_in("bob@example.com")
     for title, owner in [("a", token), ("b", token), ("c", bob)]:
@@ -138,6 +143,7 @@ def test_what_is_included_is_what_each_caller_may_read_by_then(api, token, runne
     assert len(set(prepared)) == 3
 
 
+@pytest.mark.both_databases
 def test_it_sends_the_same_statements(app, find, rows):
     filter_ = {"where": {"isComplete": True}, "limit": 3}
     with statements(app) as sent:
@@ -150,6 +156,7 @@ def test_it_sends_the_same_statements(app, find, rows):
     assert len(first) == len(sent) == 2
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("count", ["x", "TRUE", ""])
 def test_what_is_wrong_is_wrong_again(api, token, find, count):
     for _ in range(3):
@@ -159,6 +166,7 @@ def test_what_is_wrong_is_wrong_again(api, token, find, count):
         assert twice.json["message"] == "filter is given 2 times."
 
 
+@pytest.mark.both_databases
 def test_brackets_and_json_are_filters_of_their_own(api, token, rows, prepared):
     def ids(query):
         found = api("GET", "/todos", token=token, query_string=f"{query}&x=1&filterx=2").json
@@ -171,6 +179,7 @@ def test_brackets_and_json_are_filters_of_their_own(api, token, rows, prepared):
     assert len(set(prepared)) == 3
 
 
+@pytest.mark.both_databases
 def test_a_page_that_ends_early_leaves_the_database_free(app, api, token, prepared):
     text = "x" * 10_000
     store(app, [{"title": "a", "desc": text, "owner_id": 1} for _ in range(250)])
@@ -187,6 +196,7 @@ def test_a_page_that_ends_early_leaves_the_database_free(app, api, token, prepar
     assert api("POST", "/todos", {"title": "b"}, token=token).status_code == 200
 
 
+@pytest.mark.both_databases
 def test_few_filters_are_kept(find, rows):
     lists._known_list.cache_clear()
     for number in range(2 * lists.MAX_FILTERS):
@@ -202,7 +212,6 @@ def compiled():
     return sum(isinstance(each, PreparedStatement) for each in gc.get_objects())
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_of_statements_with_includes_few_are_kept(find, runner, rows):
     """Each filter has two statements for callers who read their own rows, and two for others."""
     lists._known_list.cache_clear()

@@ -12,8 +12,6 @@ from app.rest.fields.base import Schema, Text
 from app.rest.resource import Resource
 from tests.support.answers import refusal
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 # A setting that no app has, unless a test says so.
 HIDES = "TEST_HIDES"
 EVERYTHING_OWN = [allow(AUTHENTICATED, "create"), allow(OWNER), allow("admin")]

@@ -12,6 +12,8 @@ from tests.support.answers import field_codes, refusal
 
 from .samples import BERLIN, CODES, PARIS, ROWS, Base, make_resource, moment
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def samples(serve):

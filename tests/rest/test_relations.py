@@ -43,6 +43,7 @@ def test_the_owner_in_the_path_overrides_the_body(api, token):
     assert response.status_code == 422
 
 
+@pytest.mark.both_databases
 def test_a_relation_accepts_filters(api, token):
     for title in ("a", "b", "c"):
         api("POST", "/todos", {"title": title}, token=token)
@@ -89,6 +90,7 @@ def test_the_current_user_literal_is_the_callers_id(make_app, api, token, path):
     assert stranger.status_code == 401
 
 
+@pytest.mark.both_databases
 def test_all_todos_of_a_user_are_deleted_at_once(api, token):
     other = api.logged_in("bob@example.com")
     for title in ("a", "b"):
@@ -144,6 +146,7 @@ def test_a_new_row_may_name_its_owner_and_an_empty_id(api, token):
     assert field_codes(api("POST", "/todos", {**body, "id": 7}, token=token)) == {"id": ["absence"]}
 
 
+@pytest.mark.both_databases
 def test_the_one_row_of_a_relation_is_created_read_changed_and_deleted(clinic):
     clinic("POST", "/physicians", {"name": "Dr. A"})
 
@@ -173,6 +176,7 @@ def test_a_row_that_others_refer_to_is_not_deleted(clinic):
     assert clinic("GET", "/rooms/1/physicians/count").json == {"count": 1}
 
 
+@pytest.mark.both_databases
 def test_concurrent_requests_create_one_row_of_a_relation_to_one(clinic):
     clinic("POST", "/physicians", {"name": "Dr. A"})
 
@@ -184,6 +188,7 @@ def test_concurrent_requests_create_one_row_of_a_relation_to_one(clinic):
     assert sorted(each.status_code for each in responses) == [200] + [409] * 7
 
 
+@pytest.mark.both_databases
 def test_rows_are_linked_and_unlinked_through_another_model(clinic):
     for name in ("A", "B"):
         clinic("POST", "/physicians", {"name": name})
@@ -233,6 +238,7 @@ def test_an_array_creates_all_rows_of_a_relation_or_none(clinic, path, name):
         assert refusal(clinic("POST", path, body))[0] in (400, 422), body
 
 
+@pytest.mark.both_databases
 def test_a_relation_with_a_scope_leads_to_the_rows_within_it_and_calls_their_hooks(serve, api):
     shown, told = {"where": {"name": {"nlike": "Dr. X%"}}, "order": "name DESC"}, []
     made = {each.name: each for each in resources()}
@@ -271,6 +277,7 @@ def test_a_relation_to_one_row_takes_no_array(clinic):
     assert refusal(clinic("POST", "/physicians/1/badge", [{"text": "A"}]))[0] == 400
 
 
+@pytest.mark.both_databases
 def test_the_links_to_all_rows_that_the_caller_may_read_are_ended_at_once(clinic):
     for name in ("A", "B"):
         clinic("POST", "/physicians", {"name": name})
@@ -313,6 +320,7 @@ def test_a_user_is_created_and_linked_in_one_transaction_after_the_throttle(clin
     assert counts(clinic.app)["registration"] == [2]
 
 
+@pytest.mark.both_databases
 def test_concurrent_links_make_one(clinic):
     clinic("POST", "/physicians", {"name": "A"})
     clinic("POST", "/patients", {"name": "Pat"})
@@ -380,6 +388,7 @@ def test_a_reference_that_a_row_has_already_may_be_sent_back(clinic):
     assert clinic("GET", "/physicians/1/room").status_code == 404
 
 
+@pytest.mark.both_databases
 def test_every_relation_is_included_by_one_statement(clinic):
     clinic("POST", "/rooms", {"name": "1"})
     for number in range(3):

@@ -16,12 +16,6 @@ from tests.support.notes import serve_notes  # noqa: F401 a fixture
 
 
 @pytest.fixture
-def database_url(sqlite_url):
-    """One database is enough: the statements are those of every resource."""
-    return sqlite_url
-
-
-@pytest.fixture
 def served(make_app, token):
     """Serve a resource; return a function that calls it as Ada."""
 

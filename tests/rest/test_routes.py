@@ -6,12 +6,6 @@ import pytest
 from flask import url_for
 
 
-@pytest.fixture
-def database_url(sqlite_url):
-    """No route depends on which database there is."""
-    return sqlite_url
-
-
 def test_an_app_is_created_without_compiling_code(make_app):
     make_app()
 

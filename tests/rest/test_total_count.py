@@ -7,13 +7,6 @@ from tests.support.rows import statements
 
 from .conftest import store
 
-
-@pytest.fixture
-def database_url(sqlite_url):
-    """One database is enough: the count has the conditions of the list."""
-    return sqlite_url
-
-
 # The query, the total and the statements of the request; those of the token and of the page are 2.
 TOTALS = [
     ("", None, 2),

@@ -15,6 +15,8 @@ from app.rest.filters.tree import Filter
 
 from .conftest import START, TEXTS
 
+pytestmark = pytest.mark.both_databases
+
 ATTRIBUTES = {"isComplete": "is_complete", "ownerId": "owner_id"}
 KINDS = {
     "id": kinds.INTEGER,

@@ -15,9 +15,6 @@ from app.server.incoming import IncomingRequest
 from tests.conftest import NEW, PASSWORD
 from tests.support.rows import make_old
 
-# What is tested is decided before the database is asked.
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 EMAIL = "ada@example.com"
 LOGIN = b'{"email": "ada@example.com", "password": "correct"}'
 

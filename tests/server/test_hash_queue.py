@@ -145,6 +145,7 @@ def is_served(server) -> bool:
     return requests.get(f"{server.url}/api/todos", timeout=60).status_code == 401
 
 
+@pytest.mark.live
 def test_logins_at_the_same_moment_wait_and_leave_the_threads_to_others(server):
     with held(server):
         connections = [log_in(server, f"192.0.2.{i}") for i in range(40)]
@@ -154,6 +155,7 @@ def test_logins_at_the_same_moment_wait_and_leave_the_threads_to_others(server):
     assert statuses(connections) == [200] * 40
 
 
+@pytest.mark.live
 def test_a_client_with_many_logins_does_not_keep_another_one_waiting(server):
     with held(server):
         many = [log_in(server, "198.51.100.1") for _ in range(200)]
@@ -170,6 +172,7 @@ def test_a_client_with_many_logins_does_not_keep_another_one_waiting(server):
     assert clients().index("198.51.100.2") < 8
 
 
+@pytest.mark.live
 def test_registrations_and_resets_wait_as_logins_do(server):
     calls = [("/api/users", {"email": f"u{i}@example.com", "password": PASSWORD}) for i in range(9)]
     calls += [("/api/users/reset-password", {"newPassword": PASSWORD})] * 9
@@ -184,6 +187,7 @@ def test_registrations_and_resets_wait_as_logins_do(server):
     assert statuses(others) == [200] * 9 + [401] * 9
 
 
+@pytest.mark.live
 def test_requests_behind_one_that_waits_are_answered_in_their_order(server):
     read = message("GET", "/api/todos", None)
     with held(server):
@@ -200,6 +204,7 @@ def test_requests_behind_one_that_waits_are_answered_in_their_order(server):
     assert [found.status for found in answers(later, 3)] == [200, 401, 200]
 
 
+@pytest.mark.live
 def test_who_disconnects_while_waiting_gives_the_place_up(server):
     with held(server):
         first = [log_in(server, "192.0.2.1") for _ in range(2)]
@@ -215,6 +220,7 @@ def test_who_disconnects_while_waiting_gives_the_place_up(server):
     eventually(lambda: server.log.read_text().count(' 203.0.113.1 "POST') == 1)
 
 
+@pytest.mark.live
 def test_who_has_waited_too_long_is_refused_as_the_service_answers(impatient):
     headers = {"X-Request-Id": "abc-1", "Origin": "https://example.com"}
     page = {"access_token": "x" * 64, "newPassword": PASSWORD}
@@ -241,6 +247,7 @@ def test_who_has_waited_too_long_is_refused_as_the_service_answers(impatient):
     assert int(logged[2]) >= 900
 
 
+@pytest.mark.live
 def test_the_newest_of_who_has_most_are_refused_where_there_is_no_room(small):
     with held(small):
         first = [log_in(small, "192.0.2.1") for _ in range(2)]
@@ -255,6 +262,7 @@ def test_the_newest_of_who_has_most_are_refused_where_there_is_no_room(small):
     assert statuses([*first, *many[:-2], *others]) == [200] * 12
 
 
+@pytest.mark.live
 def test_as_many_hashes_are_computed_at_once_as_there_are_processes(sqlite_template, tmp_path):
     def begun() -> int:
         return len((tmp_path / "gate").read_text().splitlines())
@@ -279,6 +287,7 @@ def test_as_many_hashes_are_computed_at_once_as_there_are_processes(sqlite_templ
     assert found == [200] * 8
 
 
+@pytest.mark.live
 @pytest.mark.parametrize(("seconds", "expected"), [("30", 200), ("2", 503)])
 def test_a_stop_answers_who_waits_within_its_time(sqlite_template, tmp_path, seconds, expected):
     arguments = f"--graceful-timeout={seconds} --keep-alive=30"

@@ -83,6 +83,7 @@ def test_what_cannot_be_used_ends_the_start_with_one_sentence(read, variables, p
     assert len(str(ended.value)) < 200
 
 
+@pytest.mark.live
 def test_gunicorn_says_the_sentence_and_ends(tmp_path):
     result = Installation(tmp_path).run("-m", "gunicorn", "wsgi:app", WEB_CONCURRENCY="0", PORT="0")
 
@@ -107,6 +108,7 @@ def ostiary(folder, *arguments, **variables):
     )
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("arguments", [["run"], ["run", "--no-migrate"], ["dev"]], ids=" ".join)
 @pytest.mark.parametrize(
     ("variables", "sentence"),
@@ -132,6 +134,7 @@ def test_the_commands_say_the_sentence_before_gunicorn_reads_the_environment(
     assert result.stderr == f"ostiary: {sentence}\n"
 
 
+@pytest.mark.live
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
@@ -150,6 +153,7 @@ def test_wrong_options_of_gunicorn_are_a_sentence_with_the_name_of_their_variabl
     assert result.stderr == f"ostiary: GUNICORN_CMD_ARGS cannot be used: {reason}\n"
 
 
+@pytest.mark.live
 @pytest.mark.parametrize(
     "variables", [{"WEB_CONCURRENCY": "", "PORT": ""}, {"FORWARDED_ALLOW_IPS": "my-proxy"}], ids=str
 )
@@ -161,6 +165,7 @@ def test_an_empty_variable_and_one_without_a_meaning_do_not_stop_the_start(tmp_p
     assert (result.returncode, result.stderr) == (0, "")
 
 
+@pytest.mark.live
 def test_the_help_is_shown_whatever_the_environment_says(tmp_path):
     result = ostiary(tmp_path, "--help", WEB_CONCURRENCY="two")
 
@@ -168,6 +173,7 @@ def test_the_help_is_shown_whatever_the_environment_says(tmp_path):
     assert "  run " in result.stdout
 
 
+@pytest.mark.live
 def test_the_service_answers_at_an_ipv6_address(tmp_path, sqlite_template):
     shutil.copy(sqlite_template, tmp_path / "own.sqlite")
     port = free_port()

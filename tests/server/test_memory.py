@@ -28,6 +28,7 @@ print(freed, resident() - before)
 """
 
 
+@pytest.mark.live
 @linux
 def test_what_is_free_between_blocks_is_returned():
     run = subprocess.run([sys.executable, "-c", FREE], capture_output=True, text=True, check=True)

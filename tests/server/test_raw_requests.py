@@ -14,6 +14,8 @@ from app.server.incoming import MAX_HEAD, MAX_LINE
 from tests.support.live import serve
 from tests.support.raw_answers import read_answer, read_answers
 
+pytestmark = pytest.mark.live
+
 SECRET = "planted-secret"
 POST = "POST /api/users/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 CLOSE = "POST {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"

@@ -21,9 +21,9 @@ from tests.support.live import children_of, newcomer, serve
 from tests.support.ports import free_port
 from tests.support.smtp import eventually
 
+pytestmark = pytest.mark.live
+
 TIME = r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
-# For what does not depend on the database; starting the service takes seconds.
-on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
@@ -46,7 +46,6 @@ def test_a_token_of_one_worker_is_valid_on_the_other_until_logout(server):
     assert [todos.status_code, logout.status_code, after.status_code] == [200, 204, 401]
 
 
-@on_one_database
 def test_the_log_has_a_line_with_the_request_id_and_never_a_query_or_token(server):
     headers = newcomer(server.url)
     token = headers["Authorization"]
@@ -67,7 +66,6 @@ def test_the_log_has_a_line_with_the_request_id_and_never_a_query_or_token(serve
     assert "\nfake" not in log
 
 
-@on_one_database
 def test_the_log_is_json_if_the_setting_says_so_and_has_no_planted_secret(database_url, tmp_path):
     planted = "Pl4ntedS3cret" * 5
     token = planted[:64]
@@ -112,7 +110,6 @@ def test_the_log_is_json_if_the_setting_says_so_and_has_no_planted_secret(databa
         assert not TOKEN.search(text)
 
 
-@on_one_database
 def test_mail_that_a_stop_leaves_is_delivered_by_the_next_process(server, database_url, tmp_path):
     newcomer(server.url)
 
@@ -126,7 +123,6 @@ def test_mail_that_a_stop_leaves_is_delivered_by_the_next_process(server, databa
     assert len(list((tmp_path / "instance" / "mail").glob("*.eml"))) == 1
 
 
-@on_one_database
 def test_new_code_is_served_after_usr2_and_not_after_hup(database_url, tmp_path):
     folder = Installation(tmp_path).folder
     with serve(tmp_path, database_url, root=folder, WEB_CONCURRENCY="1") as server:

@@ -14,6 +14,8 @@ from tests.support.installation import Installation
 from tests.support.live import serve
 from tests.support.smtp import eventually
 
+pytestmark = pytest.mark.live
+
 LARGE, STREAMED = 3_000_000, 3 * MAX_UNSENT
 CONNECTIONS, PIPELINED = 40, 30
 # MiB of a process.

@@ -41,12 +41,6 @@ class Client(FlaskClient):
         return super().open(*args, buffered=True, **options)
 
 
-@pytest.fixture
-def database_url(sqlite_url):
-    """One database is enough: files do not depend on it."""
-    return sqlite_url
-
-
 @pytest.fixture(autouse=True)
 def quiet_libraries():
     """Leave out what these log of each request while debugging: signatures look like tokens."""

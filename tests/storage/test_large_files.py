@@ -19,6 +19,8 @@ from tests.support.live import newcomer, serve
 from tests.support.raw_answers import read_answer
 from tests.support.smtp import eventually
 
+pytestmark = pytest.mark.live
+
 MIB = 1024 * 1024
 LENGTH = 200 * MIB
 # MiB by which a process may grow while it receives and sends that much.

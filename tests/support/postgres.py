@@ -15,6 +15,7 @@ from sqlalchemy import create_engine
 
 from app.testing.databases import create_postgres_database
 
+from .guard import guard
 from .programs import require
 
 
@@ -114,9 +115,14 @@ def postgres_server(**settings: str) -> Iterator[str]:
         yield create_postgres_database(os.environ["TEST_DATABASE_URL"], name)
         return
     with cluster() as server:
-        server.create()
-        server.start(**settings)
-        yield server.url
+        with guard.lifted():
+            server.create()
+            server.start(**settings)
+        try:
+            yield server.url
+        finally:
+            with guard.lifted():
+                server.stop("immediate")
 
 
 def is_own_server() -> bool:

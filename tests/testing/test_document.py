@@ -8,6 +8,8 @@ from tests.support.documents import blocks
 
 from .runs import run_pytest
 
+pytestmark = pytest.mark.live
+
 DOCUMENT = "docs/testing.md"
 # A model in Python, which a test imports before there is an app.
 SHELF = """

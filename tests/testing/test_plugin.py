@@ -4,6 +4,8 @@ import pytest
 
 from .runs import run_pytest
 
+pytestmark = pytest.mark.live
+
 CONFIGURATION = """\
 [pytest]
 addopts = --strict-markers --strict-config -p no:cacheprovider -p no:randomly

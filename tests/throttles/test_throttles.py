@@ -30,7 +30,7 @@ from tests.support.throttles import counts, pass_time
 # How many try at the same time.
 CROWD = 16
 
-pytestmark = pytest.mark.usefixtures("stopped_clock")
+pytestmark = [pytest.mark.both_databases, pytest.mark.usefixtures("stopped_clock")]
 
 
 @pytest.fixture
@@ -251,6 +251,7 @@ while True:
 """
 
 
+@pytest.mark.live
 def test_concurrent_processes_pass_as_often_as_the_limit_says(database_url):
     command = [sys.executable, "-c", PROGRAM, database_url, str(CROWD)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=110)

@@ -122,6 +122,7 @@ def test_patch_with_null_removes_the_description(api, token, todo):
     assert response.json == todo
 
 
+@pytest.mark.both_databases
 def test_put_resets_missing_properties_to_their_defaults(api, token, todo):
     api("PATCH", "/todos/1", {"desc": "x", "isComplete": True}, token=token)
 

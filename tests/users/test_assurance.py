@@ -12,9 +12,6 @@ from app.users.models import AccessToken
 from app.users.service import issue_token
 from tests.support.rows import make_old
 
-# What a session is made of does not depend on the database.
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 
 def test_a_login_with_a_password_says_so(app, api):
     api.register()

@@ -384,6 +384,7 @@ def test_a_mailed_token_makes_nobody_the_actor(app, world):
     assert found == [("registered", None, 3), ("login-failed", None, 3)]
 
 
+@pytest.mark.both_databases
 def test_failed_logins_tell_neither_the_text_nor_the_password(app, api, token):
     forget(app)
     bodies = [
@@ -438,6 +439,7 @@ def test_without_days_nothing_is_recorded_and_nothing_begins_a_transaction(share
     assert records(app) == []
 
 
+@pytest.mark.both_databases
 def test_attempts_beyond_the_limit_of_an_hour_are_not_recorded(app, api, monkeypatch):
     monkeypatch.setattr(audit, "MAX_ATTEMPTS", 3)
     body = {"email": "nobody@example.com", "password": PASSWORD}
@@ -520,6 +522,7 @@ def test_the_owner_lists_the_records_of_the_own_account_newest_first(app, api, t
     assert response.json[1]["address"] == ADDRESS
 
 
+@pytest.mark.both_databases
 def test_a_list_has_pages_and_a_filter_as_others(api, token):
     for _ in range(3):
         api.login()
@@ -535,6 +538,7 @@ def test_a_list_has_pages_and_a_filter_as_others(api, token):
     assert "Link" not in second.headers
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "filter_",
     [
@@ -571,6 +575,7 @@ def test_the_records_of_a_deleted_user_stay(app, world):
     assert [item["action"] for item in listed] == ["user-deleted"]
 
 
+@pytest.mark.both_databases
 def test_the_command_lists_the_newest_records_first(app, world):
     world.log_in()
     world.log_in(password=NEW)
@@ -618,6 +623,7 @@ def test_a_list_in_the_details_is_printed_with_commas(app, world):
     assert line.endswith(f"session={handle_of(app, token.id)}, methods=face,pin,mfa")
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -637,6 +643,7 @@ def test_a_bad_option_is_one_sentence(app, runner, options, words):
     assert "Traceback" not in result.output
 
 
+@pytest.mark.both_databases
 def test_the_command_purges_in_batches(app, runner, monkeypatch):
     write_old_records(app, 250)
     write_old_records(app, 2, days=10)

@@ -8,9 +8,6 @@ import pytest
 from tests.conftest import PASSWORD
 from tests.support.answers import field_codes, refusal
 
-# What is tested is decided before the database is asked.
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 MARKS = "".join(
     sorted(
         (chr(code) for code in range(0x300, 0x370) if unicodedata.combining(chr(code))),

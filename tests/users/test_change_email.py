@@ -74,7 +74,6 @@ def test_the_new_address_is_stored_as_every_other(api, client, token, events):
     assert user_of(api, api.login(ADDRESS)["id"])["email"] == ADDRESS
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_what_is_wrong_is_named(app, api, token, events):
     wrong = {
         "newEmail": ["ada", "", "ada@example.com", "ADA@example.com", 7, None, "a@b\r\nBcc: c@d"],
@@ -175,7 +174,6 @@ def test_no_other_token_changes_the_address(api, client, token, reset_events, ch
     assert user_of(api, token)["email"] == "ada@example.com"
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_no_other_endpoint_changes_an_address(app, api, token, events):
     admin = api.newcomer("admin@example.com")
     with app.app_context():
@@ -202,6 +200,7 @@ def test_no_other_endpoint_changes_an_address(app, api, token, events):
     assert events == []
 
 
+@pytest.mark.both_databases
 def test_an_unchanged_address_is_accepted_by_every_endpoint(app, api, token):
     make_old(app, token)
     user = {**user_of(api, token), "username": "countess"}
@@ -210,6 +209,7 @@ def test_an_unchanged_address_is_accepted_by_every_endpoint(app, api, token):
         assert api(method, "/users/1", user, token=token).json == user
 
 
+@pytest.mark.both_databases
 def test_one_of_many_concurrent_confirmations_changes_the_address(app, change_token, events):
     def call(client):
         return confirm(client, change_token)
@@ -220,6 +220,7 @@ def test_one_of_many_concurrent_confirmations_changes_the_address(app, change_to
     assert events.names.count("emailChanged") == 1
 
 
+@pytest.mark.both_databases
 def test_of_two_users_who_confirm_the_same_address_one_gets_it(app, api, token, events):
     api("POST", "/users/change-email", BODY, token=token)
     bob = api.newcomer("bob@example.com")

@@ -9,8 +9,6 @@ from tests.support.live import serve_app
 from tests.support.races import at_once
 from tests.support.rows import expire
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 DEAD = "This link does not work any more"
 
 STYLE = re.compile(r'<link rel="stylesheet" href="([^"]+)">')
@@ -158,6 +156,7 @@ def test_the_page_exists_for_either_setting(shared_app):
     assert shared_app().test_client().get("/confirm-email").status_code == 404
 
 
+@pytest.mark.live
 def test_a_click_in_a_browser_confirms_and_changes_the_address(
     app, browser, api, verify_token, events
 ):

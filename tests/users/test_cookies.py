@@ -221,7 +221,6 @@ def test_safe_requests_with_a_cookie_need_no_origin(browser):
     assert {answer.status_code for answer in answers} == {200}
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(("access", "allowed"), [(READ, True), (WRITE, False), (EXECUTE, False)])
 def test_what_an_own_endpoint_does_decides_and_not_its_verb(make_app, api, token, access, allowed):
     reports = Resource(

@@ -124,6 +124,7 @@ def test_a_login_that_is_disabled_after_its_password_was_verified_fails(
     assert count_live_tokens(app) == 0
 
 
+@pytest.mark.both_databases
 def test_concurrent_logins_leave_no_token_of_a_disabled_user(app, token):
     def disable_at_once(client):
         with client.application.app_context():

@@ -10,11 +10,7 @@ from tests.support.throttles import counts, pass_time
 LOCKED = (429, "TOO_MANY_REQUESTS")
 NOT_VERIFIED = (401, "LOGIN_FAILED_EMAIL_NOT_VERIFIED")
 
-pytestmark = [
-    pytest.mark.usefixtures("stopped_clock"),
-    # What counts is tested on both databases; here is tested what is counted.
-    pytest.mark.parametrize("database_url", ["sqlite"], indirect=True),
-]
+pytestmark = pytest.mark.usefixtures("stopped_clock")
 
 
 @pytest.fixture

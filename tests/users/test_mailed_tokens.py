@@ -117,6 +117,7 @@ def test_each_attempt_replaces_the_token_of_the_one_before(app, api, left, maile
     assert [reset_status(api, value) for value in (first, second)] == [401, 204]
 
 
+@pytest.mark.both_databases
 def test_each_subscriber_of_an_event_gets_a_token_of_its_own(app, api, left, mailed):
     delivered = []
 

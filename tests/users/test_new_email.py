@@ -9,9 +9,6 @@ from tests.conftest import PASSWORD
 from tests.support.answers import field_codes, refusal
 from tests.support.rows import make_old
 
-# What is tested is decided before the database is asked.
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 NEW_EMAIL = {"email": "countess@example.com"}
 OWN = [("PATCH", "/users/1"), ("PUT", "/users/1"), ("POST", "/users/1/replace")]
 

@@ -99,6 +99,7 @@ def test_a_taken_name_is_422_and_keeps_the_sessions(api, token, fields, taken):
     assert api("GET", "/users/1", token=other).status_code == 200
 
 
+@pytest.mark.both_databases
 def test_the_same_email_in_another_case_is_no_change(api, token):
     other = api.login()["id"]
 

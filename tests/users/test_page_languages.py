@@ -24,12 +24,6 @@ ENGLISH = re.compile(r"\b(the|your|password|address|has|is|log|out|open|added|it
 
 
 @pytest.fixture
-def database_url(sqlite_url):
-    """No page depends on which database there is."""
-    return sqlite_url
-
-
-@pytest.fixture
 def app(shared_app):
     return shared_app(EMAIL_VERIFICATION="optional", EMAIL_CHANGE="confirmed")
 

@@ -114,6 +114,7 @@ def login(api, password):
     return token
 
 
+@pytest.mark.both_databases
 def test_an_older_hash_of_the_form_that_was_sent_matches_and_is_replaced(app, api, secrets):
     secrets += [COMPOSED, DECOMPOSED]
     api.register()
@@ -343,6 +344,7 @@ with app.app_context():
 """
 
 
+@pytest.mark.live
 @pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's /proc")
 def test_a_process_keeps_no_memory_of_hashes_and_little_of_the_blocklist(tmp_path):
     result = Installation(tmp_path).run("-c", MEMORY)
@@ -363,6 +365,7 @@ print(HashThreads(1).compute(niceness) - niceness())
 """
 
 
+@pytest.mark.live
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has priorities of threads")
 def test_hashes_are_computed_at_a_lower_priority_than_that_of_the_service(tmp_path):
     def difference(launcher):

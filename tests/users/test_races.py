@@ -13,6 +13,8 @@ from tests.support.races import at_once
 from tests.support.rows import count
 from tests.support.smtp import eventually
 
+pytestmark = pytest.mark.both_databases
+
 CROWD = 6
 
 

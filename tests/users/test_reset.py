@@ -200,6 +200,7 @@ def test_a_rejected_password_keeps_the_reset_token_valid(api, reset_token, body,
     assert api("POST", "/users/reset-password", BODY, token=reset_token).status_code == 204
 
 
+@pytest.mark.both_databases
 def test_a_reset_token_that_a_change_of_the_email_did_not_find_is_401(app, api, reset_token):
     with app.app_context():
         db.session.execute(update(User).values(email="countess@example.com"))

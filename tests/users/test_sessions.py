@@ -94,6 +94,7 @@ def test_a_session_is_revoked_by_its_handle(api, token):
     assert api("GET", "/users/1", token=token).status_code == 200
 
 
+@pytest.mark.both_databases
 def test_all_sessions_are_revoked_at_once(api, token):
     other, stranger = api.login()["id"], api.newcomer("bob@example.com")
 

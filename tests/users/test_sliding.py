@@ -107,6 +107,7 @@ def test_of_concurrent_uses_one_writes(app, token):
     assert second is None
 
 
+@pytest.mark.both_databases
 def test_concurrent_uses_all_succeed(app, token):
     age(app, token, 100)
     headers = {"Authorization": token}
@@ -117,6 +118,7 @@ def test_concurrent_uses_all_succeed(app, token):
     assert lifetime_from_last_use(app, token) == TTL
 
 
+@pytest.mark.both_databases
 def test_no_token_lives_longer_than_the_maximum_from_its_login(app, api, token):
     age(app, token, 500)
     api("GET", "/users/1", token=token)
@@ -152,6 +154,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_token_that_ended_meanwhile_is_not_revived(app, token, change):
     age(app, token, 100)
@@ -222,6 +225,7 @@ def test_a_locked_database_neither_fails_nor_delays_a_request(
     assert lifetime_from_last_use(app, token) == TTL
 
 
+@pytest.mark.both_databases
 def test_afterwards_the_connection_waits_for_locks_as_before(app, api, token, database_url):
     age(app, token, 100)
     api("GET", "/users/1", token=token)

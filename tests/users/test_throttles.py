@@ -454,7 +454,6 @@ def test_what_is_not_throttled_counts_nothing(app, api, token):
     assert not [statement for statement in sent if "throttles" in statement]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_nothing_passes_uncounted_while_the_database_is_locked(make_app, database_url, secrets):
     app = make_app(THROTTLE_ENABLED=True, STATEMENT_TIMEOUT=0.3)
     api = Api(app.test_client(), secrets)
@@ -518,7 +517,6 @@ def test_a_login_that_finds_no_place_to_hash_is_refused(make_app, secrets, monke
     assert before["login_identity"] == counts(app)["login_identity"] == [0]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_login_waits_in_its_thread_where_the_server_has_no_queue(make_app, secrets):
     app = make_app(THROTTLE_ENABLED=True, PASSWORD_HASHES=1)
     Api(app.test_client(), secrets).register()

@@ -29,8 +29,6 @@ HASHES = {
 }
 EVERY_COLUMN = "id,email,username,realm,emailVerified,created,disabledAt,roles"
 
-on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 
 @pytest.fixture
 def file(tmp_path):
@@ -105,7 +103,6 @@ def test_every_column_is_imported(api, run, file):
     assert api("GET", "/users/count", token=token).json == {"count": 2}
 
 
-@on_one_database
 def test_the_documented_file_is_imported(run, file):
     (table,) = blocks("docs/deployment.md", "csv")
 
@@ -115,6 +112,7 @@ def test_the_documented_file_is_imported(run, file):
     assert result.stdout.startswith("Imported 2 users ")
 
 
+@pytest.mark.both_databases
 def test_all_problems_are_listed_by_line_and_nothing_is_imported(app, api, run, file):
     api.register("bob@example.com", username="bob")
     good = f"{BCRYPT},,,,"
@@ -166,7 +164,6 @@ def test_all_problems_are_listed_by_line_and_nothing_is_imported(app, api, run, 
     assert count(app, User) == 1
 
 
-@on_one_database
 def test_the_first_hundred_problems_are_listed_and_all_are_counted(run, file):
     result = run("import", file("email", *["nobody"] * 600))
 
@@ -177,7 +174,6 @@ def test_the_first_hundred_problems_are_listed_and_all_are_counted(run, file):
     assert " has 600 problems" in last
 
 
-@on_one_database
 @pytest.mark.parametrize(
     ("lines", "encoding", "said"),
     [
@@ -205,7 +201,6 @@ def test_a_file_that_is_not_such_a_table_is_refused_in_one_sentence(
     assert result.output.count("\n") == 1
 
 
-@on_one_database
 def test_a_file_that_does_not_exist_is_one_sentence(run):
     result = run("import", "nowhere.csv")
 
@@ -213,7 +208,6 @@ def test_a_file_that_does_not_exist_is_one_sentence(run):
     assert result.output == "Error: nowhere.csv cannot be read: No such file or directory.\n"
 
 
-@on_one_database
 def test_a_dry_run_imports_nothing(app, run, file):
     path = file("email,passwordHash", f"ada@example.com,{BCRYPT}")
 
@@ -231,7 +225,6 @@ def batches_of_two(monkeypatch):
     monkeypatch.setattr(exporting, "PAGE", 2)
 
 
-@on_one_database
 def test_a_problem_in_the_last_line_imports_nobody(app, run, file, batches_of_two):
     path = file("email,passwordHash", *[f"u{n % 6}@example.com,{BCRYPT}" for n in range(7)])
 
@@ -294,7 +287,6 @@ def test_an_import_that_is_killed_goes_on_with_the_others(
     assert listed == {f"u{n}@example.com": n for n in range(1, 6)}
 
 
-@on_one_database
 def test_users_who_are_there_are_left_out_and_counted(app, run, file):
     path = file("email,realm,passwordHash", f"ada@example.com,,{BCRYPT}")
     run("import", path)
@@ -378,6 +370,7 @@ def test_imported_users_and_their_roles_are_recorded_in_the_audit_log(run, runne
     ]
 
 
+@pytest.mark.both_databases
 def test_an_export_can_be_imported_again(app, api, run, file, tmp_path):
     formula = "=HYPERLINK(1)"
     original = file(
@@ -402,6 +395,7 @@ def test_an_export_can_be_imported_again(app, api, run, file, tmp_path):
     assert api.register("next@example.com")["id"] > 9
 
 
+@pytest.mark.both_databases
 def test_ids_are_kept_and_those_that_are_taken_or_none_are_refused(api, run, file):
     api.register("taken@example.com")
     rows = [
@@ -438,7 +432,6 @@ def test_an_export_has_no_hashes_unless_they_are_asked_for(run, file):
     assert full.stdout.splitlines()[1].endswith(f",{BCRYPT}")
 
 
-@on_one_database
 def test_an_export_replaces_no_file(run, file):
     path = file("precious")
 

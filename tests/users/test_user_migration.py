@@ -69,6 +69,7 @@ def installation(database_url, tmp_path, monkeypatch):
         close(app)
 
 
+@pytest.mark.both_databases
 def test_properties_are_declared_migrated_and_served(installation):
     before = installation('USERS_PATH = "Accounts"').test_client()
     assert before.post("/api/accounts", json=ADA).status_code == 200

@@ -67,8 +67,6 @@ TEXTS = {
     "isActive": "false",
 }
 
-on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 
 def make_tables(url, folder):
     """Make the tables of an app with these properties, without the migrations."""
@@ -146,6 +144,7 @@ def own(user):
     return {name: user[name] for name in user.keys() & {*PROPERTIES}}
 
 
+@pytest.mark.both_databases
 def test_a_registration_stores_the_properties_and_every_answer_shows_them(api, ada):
     answer = api("POST", "/users/login?include=user", {"email": ada["email"], "password": PASSWORD})
     api.secrets.append(token := answer.json["id"])
@@ -200,6 +199,7 @@ def test_invalid_and_undeclared_properties_are_422_wherever_they_are_sent(
     assert api("GET", "/users/count", token=admin).json == {"count": 1}
 
 
+@pytest.mark.both_databases
 def test_properties_are_changed_and_replaced(api, ada, admin):
     patched = api("PATCH", "/users/1", {"plan": "free", "tags": []}, token=admin)
     replaced = api("PUT", "/users/1", {"email": ada["email"], "company": "New"}, token=admin)
@@ -216,6 +216,7 @@ def test_properties_are_changed_and_replaced(api, ada, admin):
     assert own(stored) == {**USUAL, "company": "New", "badgeNumber": 9, "balance": "3.00"}
 
 
+@pytest.mark.both_databases
 def test_several_users_are_created_at_once(api, ada, admin):
     new = [
         {"email": f"{name}@example.com", "password": PASSWORD, "company": name, "badgeNumber": 20}
@@ -255,6 +256,7 @@ def test_an_admin_filters_by_the_properties(api, admin, where, found):
     assert ([item["id"] for item in listed], counted.json) == ([1] * found, {"count": int(found)})
 
 
+@pytest.mark.both_databases
 def test_an_admin_orders_by_the_properties(api, admin):
     for name, number in (("bob", 3), ("eve", 11)):
         api.register(f"{name}@example.com", company=name, badgeNumber=number)
@@ -265,6 +267,7 @@ def test_an_admin_orders_by_the_properties(api, admin):
     assert [item["badgeNumber"] for item in listed] == [11, 7, 3]
 
 
+@pytest.mark.both_databases
 def test_of_concurrent_registrations_with_a_unique_value_one_wins(app, api):
     def register(number):
         body = {"email": f"user{number}@example.com", "password": PASSWORD, **VALUES}
@@ -277,6 +280,7 @@ def test_of_concurrent_registrations_with_a_unique_value_one_wins(app, api):
     assert [field_codes(answer) for answer in refused] == [{"badgeNumber": ["uniqueness"]}] * 5
 
 
+@pytest.mark.both_databases
 def test_of_concurrent_changes_to_a_unique_value_one_wins(app, api, ada, admin):
     for number in range(2, 6):
         api.register(f"user{number}@example.com", company="Acme")
@@ -293,6 +297,7 @@ def test_of_concurrent_changes_to_a_unique_value_one_wins(app, api, ada, admin):
     assert [field_codes(answer) for answer in refused] == [{"badgeNumber": ["uniqueness"]}] * 3
 
 
+@pytest.mark.both_databases
 def test_a_unique_value_cannot_be_given_to_several_users(api, ada, admin):
     api.register("bob@example.com", company="Acme")
 
@@ -307,6 +312,7 @@ def test_a_unique_value_cannot_be_given_to_several_users(api, ada, admin):
     assert same.status_code == 200
 
 
+@pytest.mark.both_databases
 def test_the_users_of_events_have_the_properties(app, api, secrets):
     seen = []
 
@@ -353,6 +359,7 @@ def test_a_deleted_disabled_and_enabled_user_is_that_of_the_app(api, admin, runn
     assert api("GET", "/users/count", token=admin).json == {"count": 1}
 
 
+@pytest.mark.both_databases
 def test_commands_create_list_export_and_import_the_properties(app, api, runner, tmp_path, secrets):
     def run(*arguments):
         return runner.invoke(args=["users", *arguments], input=f"{PASSWORD}\n")
@@ -379,6 +386,7 @@ def test_commands_create_list_export_and_import_the_properties(app, api, runner,
     assert own(api("GET", "/users/1", token=token).json) == VALUES
 
 
+@pytest.mark.both_databases
 def test_problems_of_properties_in_a_file_are_listed(runner, tmp_path):
     path = tmp_path / "users.csv"
     rows = ["a@example.com,Acme,5,", "b@example.com,,x,[1]", "c@example.com,Acme,5,"]
@@ -393,6 +401,7 @@ def test_problems_of_properties_in_a_file_are_listed(runner, tmp_path):
     assert "line 4: `badgeNumber` is that of line 2 too" in output
 
 
+@pytest.mark.both_databases
 def test_relations_and_rules_of_a_definition_are_those_of_users(define, api, ada, secrets):
     define(
         UsersExtension(
@@ -422,7 +431,6 @@ def test_relations_and_rules_of_a_definition_are_those_of_users(define, api, ada
     assert api("GET", "/users/2/favorite", token=other).status_code == 404
 
 
-@on_one_database
 def test_the_document_describes_the_properties(client):
     document = client.get("/api/openapi.json").json
     validate(document)
@@ -441,7 +449,6 @@ def test_the_document_describes_the_properties(client):
     assert client.post("/api/users", json=new["examples"][0]).status_code == 200
 
 
-@on_one_database
 @pytest.mark.parametrize(
     ("declared", "said"),
     [
@@ -464,7 +471,6 @@ def test_properties_that_cannot_be_used_stop_the_start(make_app, declared, said)
     assert said in str(refused.value)
 
 
-@on_one_database
 def test_an_app_without_properties_is_as_usual_beside_one_with_them(app, make_app, api, ada):
     usual = Api(make_app().test_client(), api.secrets)
     token = usual.login()["id"]

@@ -2,13 +2,8 @@
 
 import unicodedata
 
-import pytest
-
 from tests.conftest import PASSWORD
 from tests.support.answers import field_codes
-
-# No name is cut off or compared by the database.
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 # Each with the form in which it is stored.
 SAME = {

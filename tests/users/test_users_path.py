@@ -9,8 +9,6 @@ from tests.support.rows import make_old
 EMAIL = "ada@example.com"
 CREDENTIALS = {"email": EMAIL, "password": PASSWORD}
 
-on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 
 @pytest.fixture
 def app(shared_app):
@@ -54,7 +52,6 @@ def test_everything_below_the_path_is_served(api, token):
     assert ended.status_code == 204
 
 
-@on_one_database
 def test_an_error_names_the_path(app, api, token):
     make_old(app, token)
     refused = api("PATCH", "/accounts/1", {"email": "new@example.com"}, token=token)
@@ -64,7 +61,6 @@ def test_an_error_names_the_path(app, api, token):
     ]
 
 
-@on_one_database
 def test_the_document_and_the_explorer_have_the_path(client):
     document = client.get("/api/openapi.json").json
     page = client.get("/explorer").text
@@ -77,7 +73,6 @@ def test_the_document_and_the_explorer_have_the_path(client):
     assert 'data-login="/api/accounts/login"' in page
 
 
-@on_one_database
 def test_rules_go_by_the_name_of_the_model(make_app):
     rule = {"principalId": "$everyone", "permission": "ALLOW", "property": "count"}
     app = make_app(USERS_PATH="people", ACLS={"users": [rule]})
@@ -87,14 +82,12 @@ def test_rules_go_by_the_name_of_the_model(make_app):
     assert api("POST", "/people", CREDENTIALS).status_code == 401
 
 
-@on_one_database
 @pytest.mark.parametrize("path", ["", "a/b", "/users", "1st", "ünder", "users\n", "a b", "x" * 65])
 def test_what_is_no_segment_of_a_path_stops_the_start(make_app, path):
     with pytest.raises(ConfigurationError, match="USERS_PATH cannot be used: must begin with"):
         make_app(USERS_PATH=path)
 
 
-@on_one_database
 def test_a_path_that_is_taken_stops_the_start(make_app):
     source = {"connector": "rest", "public": True, "operations": []}
 
@@ -104,7 +97,6 @@ def test_a_path_that_is_taken_stops_the_start(make_app):
         make_app(USERS_PATH="Geo", DATA_SOURCES={"geo": source})
 
 
-@on_one_database
 def test_two_apps_in_one_process_have_their_own_paths(make_app):
     first, second = make_app(USERS_PATH="members"), make_app()
 

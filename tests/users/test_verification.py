@@ -294,6 +294,7 @@ def test_a_new_address_is_unverified_and_the_same_one_stays_verified(api, verify
     assert other.json["emailVerified"] is False
 
 
+@pytest.mark.both_databases
 def test_an_admin_who_changes_an_address_has_it_asked(app, api, verify_token, events):
     admin = api.newcomer("admin@example.com")
     with app.app_context():

@@ -440,6 +440,7 @@ def test_data_source_closes_with_a_block(server):
         assert source.invoke() == "plain words"
 
 
+@pytest.mark.live
 def test_connector_is_importable_without_flask_and_database():
     code = (
         "import sys, app.connector;"

@@ -20,12 +20,6 @@ TITLES = ("Buy milk", "Call Grace")
 
 
 @pytest.fixture
-def database_url(sqlite_url):
-    """An empty SQLite database: what is compared does not depend on it"""
-    return sqlite_url
-
-
-@pytest.fixture
 def services(app, api, token):
     """The old service, its address, and that of the new one; two rows are there."""
     for title in TITLES:

@@ -20,6 +20,8 @@ from tests.support.raw_answers import read_answer
 
 from .servers import ok, raw_server, talk
 
+pytestmark = pytest.mark.live
+
 DOCUMENT = ok(b'{"paths": {}, "components": {"schemas": {}}}')
 TOKEN = "0123456789abcdefghijABCDEFGHIJ0123456789abcdefghijABCDEFGHIJ9999"
 TRUNCATED = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"

@@ -10,7 +10,6 @@ from tests.conftest import PASSWORD
 from .conftest import HASH
 
 CREATED = "2026-11-01T00:00:00.000Z"
-on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def user(number, email, **more):
@@ -21,6 +20,7 @@ def token(letter, user_id, ttl=31556926, created=CREATED, **more):
     return {"id": letter * 64, "ttl": ttl, "created": created, "userId": user_id, **more}
 
 
+@pytest.mark.both_databases
 def test_a_user_logs_in_as_before_and_nobody_is_logged_out(move):
     tokens = [token("A", 7), token("B", 7, ttl=10), token("C", 7, ttl=-1, created="2016-01-01")]
     tokens += [token("D", 7, ttl=10**12), token("E", 99), token("F", 7, scopes=["read"])]
@@ -62,7 +62,6 @@ def test_a_user_logs_in_as_before_and_nobody_is_logged_out(move):
 @pytest.mark.parametrize(
     ("keep", "kept"), [(None, [3, 5]), ("newest", [2, 3, 5]), ("oldest", [1, 3, 5])]
 )
-@on_one_database
 def test_an_email_of_several_users_is_that_of_one_or_none(move, keep, kept):
     users = [
         user(1, "ada@example.com", created="2020-01-01"),
@@ -87,6 +86,7 @@ def test_an_email_of_several_users_is_that_of_one_or_none(move, keep, kept):
     assert move.rows("SELECT password_hash FROM users WHERE id = 5") == [(None,)]
 
 
+@pytest.mark.both_databases
 def test_roles_and_identities(move):
     with move.app.app_context(), transaction():
         create_role("admin")

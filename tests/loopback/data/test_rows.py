@@ -13,7 +13,6 @@ from app.loopback.data.moving import FOLDER
 
 from .conftest import write_memory
 
-on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 NOTES = [
     {"id": 1, "title": "first", "parentId": 5, "tags": ["a"], "data": {"a": [1]}, "mood": "ugly"},
     {"id": 3, "title": 12, "place": "52.5,13.4", "at": 1767261600000, "done": "1", "secret": "s"},
@@ -31,6 +30,7 @@ TAGS = [
 ]
 
 
+@pytest.mark.both_databases
 def test_values_and_references_of_rows(move):
     moved = move({"Note": NOTES, "Tag": TAGS})
     notes = {row["id"]: row for row in move.api("GET", "/Notes").json}
@@ -68,6 +68,7 @@ def test_values_and_references_of_rows(move):
     assert move.api("POST", "/Notes", {"title": "new"}).json["id"] == 6
 
 
+@pytest.mark.both_databases
 def test_odd_values_are_refused_and_the_others_are_moved(move):
     deep = {"a": 1}
     for _ in range(245):
@@ -130,7 +131,7 @@ def test_odd_values_are_refused_and_the_others_are_moved(move):
     assert "\x1b" not in listed
 
 
-@on_one_database
+@pytest.mark.live
 def test_a_killed_run_goes_on(move, monkeypatch):
     monkeypatch.setattr(batches, "BATCH", 2)
     saved = Journal.save

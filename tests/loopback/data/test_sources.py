@@ -15,7 +15,6 @@ from sqlalchemy import create_engine, text
 from app.loopback.data.sources.base import SourceError
 from tests.support.mariadb import mariadb_server
 
-on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 NOTE = {
     "title": "moved",
     "place": {"lat": 52.5, "lng": 13.4},
@@ -42,7 +41,6 @@ def check(move, source, **options):
     assert move.rows("SELECT id, email FROM users") == [(7, "ada@example.com")]
 
 
-@on_one_database
 def test_sqlite_and_its_names_in_small_letters(move):
     path = move.folder / "old.sqlite"
     with closing(sqlite3.connect(path)) as old:
@@ -57,7 +55,6 @@ def test_sqlite_and_its_names_in_small_letters(move):
     check(move, f"sqlite:///{path}")
 
 
-@on_one_database
 def test_postgresql_and_its_schemas_columns_and_points(move, postgres_url):
     script = """
         CREATE SCHEMA old;
@@ -86,7 +83,7 @@ def test_postgresql_and_its_schemas_columns_and_points(move, postgres_url):
         run(postgres_url, "DROP TABLE customer; DROP SCHEMA old CASCADE")
 
 
-@on_one_database
+@pytest.mark.live
 def test_mariadb_and_times_in_its_local_zone(move):
     with mariadb_server() as server:
         server.run(
@@ -106,7 +103,6 @@ def test_mariadb_and_times_in_its_local_zone(move):
 
 
 @pytest.mark.parametrize("form", ["bson", "bson.gz", "canonical", "relaxed"])
-@on_one_database
 def test_dumps_of_mongodb(move, form):
     folder = move.folder / "dump" / "shop"
     folder.mkdir(parents=True)
@@ -140,7 +136,6 @@ def test_dumps_of_mongodb(move, form):
 
 
 @pytest.mark.parametrize("form", ["bson", "json"])
-@on_one_database
 def test_what_python_does_not_have_is_one_refused_row(move, form):
     far = DatetimeMS(2**55)
     notes = [{"_id": 1, "title": "b"}, {"_id": 2, "title": "b", "at": far}]
@@ -170,7 +165,6 @@ def test_what_python_does_not_have_is_one_refused_row(move, form):
 
 
 @pytest.mark.parametrize("form", ["bson", "canonical", "legacy"])
-@on_one_database
 def test_types_that_json_does_not_have_are_written_as_javascript_does(move, form):
     pattern = bson.Regex("^a/b", "im")
     target = bson.DBRef("Tag", bson.ObjectId("507f1f77bcf86cd799439011"))
@@ -208,7 +202,6 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-@on_one_database
 def test_a_number_that_loses_digits_is_in_the_report(move, number):
     expected, is_rounded = NUMBERS[number]
     folder = move.folder / "dump"
@@ -224,7 +217,6 @@ def test_a_number_that_loses_digits_is_in_the_report(move, number):
     )
 
 
-@on_one_database
 def test_an_object_that_is_no_value_of_mongodb_stays_as_it_is(move):
     values = [{"$binary": 5}, {"$binary": {}}, {"$regularExpression": {"pattern": "a"}}]
     lines = [json.dumps({"_id": n, "title": "b", "data": v}) for n, v in enumerate(values, 1)]
@@ -238,7 +230,6 @@ def test_an_object_that_is_no_value_of_mongodb_stays_as_it_is(move):
     assert [json.loads(value) for (value,) in stored] == values
 
 
-@on_one_database
 def test_text_of_sqlite_that_is_not_utf_8_is_one_refused_row(move):
     path = move.folder / "old.sqlite"
     with closing(sqlite3.connect(path)) as old:
@@ -251,7 +242,6 @@ def test_text_of_sqlite_that_is_not_utf_8_is_one_refused_row(move):
     assert move.refused == [("Note", "2", "title has a character that no database holds")]
 
 
-@on_one_database
 def test_what_is_no_source_is_one_sentence(move):
     broken = move.folder / "broken"
     broken.mkdir()

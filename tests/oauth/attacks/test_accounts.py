@@ -9,7 +9,6 @@ from tests.support.answers import refusal
 from tests.support.races import at_once
 from tests.support.rows import count
 
-on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 REFUSED = (401, "LOGIN_FAILED")
 EXISTS = (409, "ACCOUNT_EXISTS")
 SAME_SITE = {"Sec-Fetch-Site": "same-origin"}
@@ -42,7 +41,6 @@ def identities(api):
     return identities
 
 
-@on_one_database
 def test_the_same_subject_of_two_issuers_is_two_users(make_browser, other_provider, identities):
     first, second = make_browser(), make_browser()
 
@@ -54,7 +52,6 @@ def test_the_same_subject_of_two_issuers_is_two_users(make_browser, other_provid
     assert identities(second)[0]["issuer"] == other_provider.url
 
 
-@on_one_database
 def test_an_email_opens_no_account_whose_owner_has_verified_it(
     app, make_browser, provider, other_provider
 ):
@@ -99,7 +96,6 @@ def test_an_account_that_was_made_in_advance_is_taken_from_who_made_it(
     assert user_id(again) == 2
 
 
-@on_one_database
 def test_an_account_that_a_provider_made_in_advance_is_taken_from_who_made_it(
     api, make_browser, provider, other_provider, identities
 ):
@@ -132,7 +128,6 @@ def test_a_link_that_is_under_way_ends_with_its_session(
     assert len(identities(owner)) == 1
 
 
-@on_one_database
 def test_a_link_is_one_of_the_browser_and_the_user_who_began_it(make_browser, provider, identities):
     attacker, victim = make_browser(), make_browser()
     attacker.log_in()
@@ -150,6 +145,7 @@ def test_a_link_is_one_of_the_browser_and_the_user_who_began_it(make_browser, pr
     assert (len(identities(attacker)), len(identities(victim))) == (1, 1)
 
 
+@pytest.mark.both_databases
 def test_one_of_two_concurrent_links_of_an_identity_wins(app, make_browser, provider):
     browsers = [make_browser(), make_browser()]
     for number, browser in enumerate(browsers):

@@ -15,7 +15,6 @@ from tests.support.answers import refusal
 from tests.support.races import at_once
 from tests.support.rows import count
 
-on_one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 REFUSED = (401, "LOGIN_FAILED")
 SAME_SITE = {"Sec-Fetch-Site": "same-origin"}
 
@@ -31,7 +30,6 @@ def change_query(path, changes):
     return f"{urlsplit(path).path}?{urlencode(kept)}"
 
 
-@on_one_database
 def test_a_login_is_one_of_the_browser_that_began_it(browser, make_browser, provider):
     callback = browser.authorize()
     without_cookie, with_own_cookie = make_browser(), make_browser()
@@ -45,7 +43,6 @@ def test_a_login_is_one_of_the_browser_that_began_it(browser, make_browser, prov
     assert browser.open(callback).status_code == 302
 
 
-@on_one_database
 def test_a_callback_works_once(browser, provider):
     callback = browser.authorize()
 
@@ -56,6 +53,7 @@ def test_a_callback_works_once(browser, provider):
     assert provider.requests.count("/token") == 1
 
 
+@pytest.mark.both_databases
 def test_one_of_many_concurrent_callbacks_logs_in(app, browser, make_browser, provider):
     callback = browser.authorize()
     windows = [make_browser() for _ in range(6)]
@@ -90,7 +88,6 @@ QUERIES = {
 }
 
 
-@on_one_database
 @pytest.mark.parametrize("attack", QUERIES)
 def test_a_changed_query_is_refused(app, browser, provider, attack):
     changes, is_sent_on = QUERIES[attack]
@@ -103,7 +100,6 @@ def test_a_changed_query_is_refused(app, browser, provider, attack):
     assert ("/token" in provider.requests) == is_sent_on
 
 
-@on_one_database
 @pytest.mark.parametrize("name", ["state", "code", "iss"])
 def test_a_repeated_parameter_is_refused(browser, provider, name):
     callback = browser.authorize()
@@ -131,7 +127,6 @@ def post_answer(make_app, settings, provider, secrets):
     return post_answer
 
 
-@on_one_database
 def test_an_answer_by_a_form_is_repeated_by_the_browser(post_answer, secrets):
     browser, response = post_answer(user='{"name": "Ada"}')
 
@@ -140,7 +135,6 @@ def test_an_answer_by_a_form_is_repeated_by_the_browser(post_answer, secrets):
     assert browser.open(response.location).headers["Location"] == "/welcome"
 
 
-@on_one_database
 @pytest.mark.parametrize("name", ["code", "state", "iss", "error"])
 def test_an_answer_by_a_form_makes_no_long_head(post_answer, name):
     _, response = post_answer(**{name: "x" * 90_000})
@@ -150,7 +144,6 @@ def test_an_answer_by_a_form_makes_no_long_head(post_answer, name):
     assert name not in read_query(response.location)
 
 
-@on_one_database
 def test_the_longest_answer_by_a_form_fits_the_line_of_a_request(post_answer):
     longest = {"code": "%" * 4096, "state": "%" * 64, "iss": "%" * 255, "error": "%" * 64}
 
@@ -161,7 +154,6 @@ def test_the_longest_answer_by_a_form_fits_the_line_of_a_request(post_answer):
     assert refusal(browser.open(response.location)) == REFUSED
 
 
-@on_one_database
 def test_an_answer_is_one_of_the_provider_that_was_asked(browser, provider, other_provider):
     """Mix-up (RFC 9700, 4.4): one of the providers is an attacker's."""
     as_other = browser.authorize().replace("/auth/test/", "/auth/other/")
@@ -173,7 +165,6 @@ def test_an_answer_is_one_of_the_provider_that_was_asked(browser, provider, othe
     assert "/token" not in provider.requests + other_provider.requests
 
 
-@on_one_database
 def test_a_login_is_none_after_ten_minutes(app, browser, provider):
     callback = browser.authorize()
     with app.app_context():
@@ -184,13 +175,11 @@ def test_a_login_is_none_after_ten_minutes(app, browser, provider):
     assert "/token" not in provider.requests
 
 
-@on_one_database
 def test_only_get_begins_and_ends_a_login(browser):
     for path in ("/auth/test", browser.authorize()):
         assert browser.client.post(path).status_code == 405
 
 
-@on_one_database
 def test_what_is_sent_to_the_provider_cannot_be_guessed(make_browser):
     """OWASP ASVS 10.1.2: by each transaction, at least 128 bits."""
     first, second = (read_query(make_browser().begin().location) for _ in range(2))
@@ -209,7 +198,6 @@ def test_what_is_sent_to_the_provider_cannot_be_guessed(make_browser):
     }
 
 
-@on_one_database
 def test_the_callback_address_is_that_of_the_settings(app, make_browser, provider):
     headers = {"Host": "evil.example", "X-Forwarded-Host": "evil.example", "Forwarded": "host=evil"}
 
@@ -220,7 +208,6 @@ def test_the_callback_address_is_that_of_the_settings(app, make_browser, provide
     assert provider.forms[0]["redirect_uri"] == "http://127.0.0.1:3000/auth/test/callback"
 
 
-@on_one_database
 def test_no_parameter_leads_a_login_elsewhere(make_browser):
     for name in ("redirect", "redirect_uri", "returnTo", "next", "successRedirect", "callbackURL"):
         for target in ("//evil.example", "/\\evil.example", "https://evil.example", "javascript:0"):
@@ -233,7 +220,6 @@ def test_no_parameter_leads_a_login_elsewhere(make_browser):
             assert response.headers["Location"] == "/welcome"
 
 
-@on_one_database
 def test_the_cookie_of_a_login_tells_scripts_and_other_sites_nothing(make_app, settings):
     app = make_app(**settings, PUBLIC_URL="https://ostiary.example.com")
 
@@ -251,7 +237,6 @@ def test_the_cookie_of_a_login_tells_scripts_and_other_sites_nothing(make_app, s
     assert response.headers["Cache-Control"] == "no-store"
 
 
-@on_one_database
 def test_logins_are_throttled(make_app, settings):
     """Those that are begun, each of which is a row, and those that fail."""
     figures = {"limit": 2, "seconds": 60}

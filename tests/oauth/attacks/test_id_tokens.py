@@ -14,7 +14,6 @@ from tests.oauth.provider import CLIENT_ID, CLIENT_SECRET, USER
 from tests.support.answers import refusal
 from tests.support.rows import count
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 OTHER_KEY = ECKey.generate_key("P-256", {"kid": "second", "use": "sig", "alg": "ES256"})
 
 

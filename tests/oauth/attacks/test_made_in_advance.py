@@ -188,6 +188,7 @@ def test_what_is_ticked_stays_and_a_reset_keeps_it(
     assert subjects(api, owners_token(api)) == ["attacker"]
 
 
+@pytest.mark.both_databases
 def test_who_confirms_may_end_the_sessions_that_are_open(app, api, client, mailed):
     token = api.newcomer()
     api.login()
@@ -231,6 +232,7 @@ def test_an_identity_that_is_added_while_the_page_is_read_is_removed(
     assert subjects(api, owners_token(api, PASSWORD)) == []
 
 
+@pytest.mark.both_databases
 def test_an_identity_that_is_added_while_the_address_is_confirmed_comes_before_or_after_it(
     app, api, attacker, other_provider, mailed
 ):
@@ -250,6 +252,7 @@ def test_an_identity_that_is_added_while_the_address_is_confirmed_comes_before_o
     assert len(subjects(api, owners_token(api, PASSWORD))) == (not is_removed)
 
 
+@pytest.mark.both_databases
 def test_an_account_that_is_given_to_another_address_keeps_no_identity(
     api, client, attacker, other_provider, mailed, reset_events
 ):

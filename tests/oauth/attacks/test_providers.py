@@ -19,7 +19,6 @@ from tests.support.rows import count
 
 from .test_id_tokens import OTHER_KEY
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 REFUSED = (401, "LOGIN_FAILED")
 CONFIGURATION = "/.well-known/openid-configuration"
 PATHS = [CONFIGURATION, "/keys", "/token", "/userinfo"]
