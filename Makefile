@@ -25,11 +25,22 @@ install: .venv/.installed ## create .venv and install the service
 run: install ## migrate the database and serve on http://127.0.0.1:3000 (HOST, PORT)
 	exec $(BIN)/ostiary run
 
-test: .venv/.installed-dev ## run the whole test suite
-	$(BIN)/pytest -n auto --dist worksteal
+TEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-coverage: .venv/.installed-dev ## run it and require that 95 % of the code is covered; takes twice as long
-	$(BIN)/pytest -n auto --dist worksteal --cov --cov-fail-under=95
+test: .venv/.installed-dev ## run the tests that start no process; three minutes (OPTIONS=...)
+	$(TEST) -m 'not live' $(OPTIONS)
+
+test-live: .venv/.installed-dev ## run those that start browsers, servers and other processes; four minutes
+	$(TEST) -m live $(OPTIONS)
+
+test-both: .venv/.installed-dev ## run those of `make test` that use a database once more, on PostgreSQL
+	$(TEST) -m 'not live' --database postgresql $(OPTIONS)
+
+test-times: .venv/.installed-dev ## run the tests of both kinds, and print what takes the most time
+	$(TEST) -p tests.support.times $(OPTIONS)
+
+coverage: .venv/.installed-dev ## run both kinds and require that 95 % of the code is covered; takes twice as long
+	$(TEST) --cov --cov-fail-under=95
 
 drills: .venv/.installed-dev ## break things under load: kills, full disks, lost servers; a quarter of an hour (NAMES=...)
 	$(BIN)/python -m tests.drills $(NAMES)
@@ -84,4 +95,4 @@ clean: ## remove .venv and every cache; instance/ stays
 	rm -rf .venv build dist *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis benchmarks/loopback3/node_modules tests/oauth/provider_node/node_modules tests/openapi/client_node/node_modules tests/loopback/application/node_modules tests/pages/browser_node/node_modules
 	find app tests tools -name __pycache__ -type d -exec rm -rf {} +
 
-.PHONY: help install run test coverage drills migration-drill lint format bench bench-peers bench-threads bench-calls bench-instructions docs clean
+.PHONY: help install run test test-live test-both test-times coverage drills migration-drill lint format bench bench-peers bench-threads bench-calls bench-instructions docs clean
