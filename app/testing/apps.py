@@ -89,7 +89,9 @@ class SharedApp:
 
     def __init__(self, app: Flask) -> None:
         self.app = app
-        self._built = _configuration(app)
+        built = _configuration(app)
+        # What settings hold can be changed in place.
+        self._built = {**built, "settings": deepcopy(built["settings"])}
 
     def reset(self) -> bool:
         """Forget the last test; return whether the app is as it was built.
@@ -113,7 +115,7 @@ def _configuration(app: Flask) -> dict[str, Any]:
         app.teardown_request_funcs,
     ]
     return {
-        "settings": deepcopy(dict(app.config)),
+        "settings": dict(app.config),
         "extensions": set(app.extensions),
         "values": set(app.extensions[VALUES]),
         "views": dict(app.view_functions),
