@@ -405,7 +405,6 @@ def test_a_change_of_very_many_rows_by_a_role_is_refused_as_a_whole(serve):
     assert refusal(call("POST", fewer, {"siteId": 2})) == DENIED
 
 
-@pytest.mark.both_databases
 @pytest.mark.only_on("postgresql")
 def test_a_row_that_another_request_moves_meanwhile_is_not_changed(serve):
     call = serve()

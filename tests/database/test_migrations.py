@@ -345,7 +345,6 @@ def test_of_two_processes_one_migrates_and_the_other_waits(empty):
     assert said == [f"Migrated Ostiary to {version()}.\n", "There is nothing to migrate.\n"]
 
 
-@pytest.mark.both_databases
 @pytest.mark.only_on("postgresql")
 def test_a_migration_may_take_longer_than_a_request(empty):
     def dawdle(connection, _cursor, statement, *_):

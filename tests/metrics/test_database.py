@@ -68,7 +68,6 @@ def test_a_database_that_fails_is_down_and_is_asked_again(outbox, database_url, 
     assert read(outbox)["ostiary_database_up"] == 1
 
 
-@pytest.mark.both_databases
 @pytest.mark.only_on("postgresql")
 def test_a_database_that_hangs_holds_up_no_scrape(outbox, database_url, monkeypatch):
     monkeypatch.setattr(database, "TIMEOUT", 0.1)

@@ -89,7 +89,6 @@ def environment(wheel, tmp_path_factory):
     return environment
 
 
-@pytest.mark.both_databases
 @pytest.mark.only_on("postgresql")
 def test_a_project_goes_to_a_later_release_and_back(project, environment, later):
     def shell(code):
