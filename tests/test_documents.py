@@ -82,7 +82,7 @@ def test_the_documented_calls_have_the_documented_responses(
     ) as service:
         _, printed, _ = run_shell(tour.replace("http://127.0.0.1:3000", service.url), tmp_path)
         login = {"email": "ada@example.com", "password": "an even quieter harbour"}
-        token = requests.post(f"{service.url}/api/users/login", json=login, timeout=10).json()["id"]
+        token = requests.post(f"{service.url}/api/users/login", json=login, timeout=60).json()["id"]
         called = run_shell(call, tmp_path, API=f"{service.url}/api", TOKEN=token)
 
     assert printed == stated_statuses("README.md", "A tour")

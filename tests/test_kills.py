@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from datetime import timedelta
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerContext
@@ -26,6 +25,7 @@ from tests.support.live import serve
 from tests.support.ports import free_port
 from tests.support.rows import count
 from tests.support.smtp import Postbox, smtp_server
+from tests.support.waiting import wait_to_be_ended
 
 pytestmark = pytest.mark.live
 
@@ -100,7 +100,7 @@ def request_reset_and_die(database_url, folder, moment):
     else:
         claims.finish = die
     app.test_client().post("/api/users/reset", json={"email": "ada@example.com"})
-    time.sleep(60)
+    wait_to_be_ended()
 
 
 def die(*_):

@@ -74,7 +74,7 @@ def leave_cookies(service, account, **cookies):
 
 def end_sessions(service, token, user_id):
     path = f"{service.url}/api/users/{user_id}/accessTokens"
-    answer = requests.delete(path, headers={"Authorization": token}, timeout=10)
+    answer = requests.delete(path, headers={"Authorization": token}, timeout=60)
     assert answer.status_code == 204
 
 
@@ -362,7 +362,7 @@ def test_sessions_are_listed_and_ended(service, account):
     login = f"{service.url}/api/users/login"
     agents = {"User-Agent": FIREFOX}, {"User-Agent": "curl/8.14.1"}, {"User-Agent": "backup"}
     for agent in agents:
-        requests.post(login, json=credentials, headers=agent, timeout=10)
+        requests.post(login, json=credentials, headers=agent, timeout=60)
     account.enter(token, user_id, "sessions")
     rows = account.page.locator(".rows li")
     expect(rows).to_have_count(4)
@@ -399,7 +399,7 @@ def test_a_session_ends_without_activity_at_the_service_too(service, context):
     account.expect_text("You were logged out after 15 minutes without activity.")
     account.page.close()
     own = f"{service.url}/api/users/{user_id}"
-    assert requests.get(own, headers={"Authorization": token}, timeout=10).status_code == 401
+    assert requests.get(own, headers={"Authorization": token}, timeout=60).status_code == 401
 
 
 def test_a_change_of_credentials_long_after_the_login_asks_for_the_password(service, account):
@@ -436,12 +436,12 @@ def test_a_personal_token_is_made_used_and_ended(service, account):
     value = account.page.locator(".value code").inner_text()
     headers = {"Authorization": value}
     todos = f"{service.url}/api/todos"
-    read = requests.get(todos, headers=headers, timeout=10)
-    written = requests.post(todos, json={"title": "New"}, headers=headers, timeout=10)
+    read = requests.get(todos, headers=headers, timeout=60)
+    written = requests.post(todos, json={"title": "New"}, headers=headers, timeout=60)
     account.press("End backup")
     account.press("End the token")
     expect(account.page.get_by_text("You have none.")).to_be_visible()
-    ended = requests.get(todos, headers=headers, timeout=10)
+    ended = requests.get(todos, headers=headers, timeout=60)
 
     assert [read.status_code, written.status_code, ended.status_code] == [200, 403, 401]
 
@@ -506,7 +506,7 @@ def test_a_login_by_a_provider_goes_on_with_the_second_step(service, account):
     device = add_app(account)
     account.log_out()
     credentials = {"email": "quin@example.com", "password": PASSWORD}
-    first = requests.post(f"{service.url}/api/users/login", json=credentials, timeout=10)
+    first = requests.post(f"{service.url}/api/users/login", json=credentials, timeout=60)
     leave_cookies(service, account, second_step=first.json()["error"]["details"]["ticket"])
     account.page.goto(f"{service.url}/account?error=SECOND_FACTOR_REQUIRED")
     account.fill(Code=device.code())

@@ -173,6 +173,7 @@ def test_settings_say_where_they_come_from(make_app, secrets):
     assert listed["PASSWORD_HASH"]["value"] == CHEAP_HASH
 
 
+@pytest.mark.only_on("sqlite")
 def test_no_answer_has_a_secret_of_an_app_that_is_configured_completely(make_app, secrets, source):
     admin = call_with(make_app, secrets, DATA_SOURCES={"geo": source}, **SETTINGS)
     endpoints = served_endpoints.of(admin.api.client.application).values()
@@ -210,6 +211,7 @@ def test_the_password_of_the_database_is_masked(admin, monkeypatch):
     assert PLANTED not in json.dumps(listed)
 
 
+@pytest.mark.only_on("sqlite")
 def test_the_state_says_what_there_is_and_what_waits(admin):
     state = admin.get("/admin/state")
 

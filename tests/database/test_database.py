@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import socket
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from hashlib import sha256
 
 import pytest
@@ -64,10 +64,11 @@ def test_a_naive_time_is_rejected(context):
 
 @pytest.mark.both_databases
 def test_times_are_compared_in_the_database(context):
-    stored(created=now() - timedelta(hours=1))
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    stored(created=moment - timedelta(hours=1))
 
-    assert db.session.scalar(select(User.id).where(User.created < now())) == 1
-    assert db.session.scalar(select(User.id).where(User.created > now())) is None
+    assert db.session.scalar(select(User.id).where(User.created < moment)) == 1
+    assert db.session.scalar(select(User.id).where(User.created > moment)) is None
 
 
 @pytest.mark.both_databases

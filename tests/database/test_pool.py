@@ -11,7 +11,7 @@ from app.datasources.calls import call_remote, limit_calls
 from app.outbox.delivery import drain
 from tests.conftest import NEW, PASSWORD, Api
 from tests.mail.resets import LINK
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 THREADS = 3
 ONE_CONNECTION = {"pool_size": 1, "max_overflow": 0, "pool_timeout": 0}

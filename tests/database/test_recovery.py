@@ -21,7 +21,7 @@ from tests.support.live import newcomer, serve_app
 from tests.support.postgres import cluster
 from tests.support.postgres_host import CRON, DOCUMENT, Host
 from tests.support.programs import require
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.live
 

@@ -26,7 +26,7 @@ from tests.conftest import Api
 from tests.support.apps import build
 from tests.support.databases import connected, migrate
 from tests.support.postgres import cluster
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.live
 

@@ -20,7 +20,7 @@ from tests.support.databases import connected, migrate
 from tests.support.pgbouncer import pgbouncer
 from tests.support.postgres import cluster
 from tests.support.postgres_proxy import counted
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.live
 

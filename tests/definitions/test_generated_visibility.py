@@ -265,6 +265,7 @@ def answers(people, secret, calls):
     return found
 
 
+@pytest.mark.only_on("sqlite")
 def test_what_is_hidden_makes_no_difference_to_any_answer(people):
     @GENERATED
     @given(requests)

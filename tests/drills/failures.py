@@ -10,7 +10,7 @@ from itertools import islice
 from tests.support import processes
 from tests.support.live import Server
 from tests.support.patroni import Host, PatroniCluster
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 from .load import Load
 from .report import Report

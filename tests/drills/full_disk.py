@@ -10,7 +10,7 @@ from tests.conftest import PASSWORD
 from tests.support.databases import migrate
 from tests.support.live import serve
 from tests.support.postgres import is_own_server, move_tables, postgres_server
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 from .disks import Disk, FileLimit, small_disk
 from .load import Load, load

@@ -12,7 +12,7 @@ from typing import Any
 import requests
 
 from tests.support.live import newcomer
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 from .report import Report
 

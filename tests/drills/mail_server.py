@@ -16,7 +16,8 @@ from tests.conftest import PASSWORD
 from tests.support.apps import build
 from tests.support.live import serve
 from tests.support.ports import free_port
-from tests.support.smtp import Postbox, eventually, smtp_server
+from tests.support.smtp import Postbox, smtp_server
+from tests.support.waiting import eventually
 
 from .places import Place, places
 from .report import Report

@@ -9,7 +9,7 @@ from sqlalchemy import create_engine, make_url
 
 from tests.support.live import Server, serve
 from tests.support.postgres import is_own_server
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 from .load import load
 from .places import Place, places

@@ -19,7 +19,7 @@ from tests.conftest import PASSWORD
 from tests.support.databases import connected, migrate
 from tests.support.live import serve
 from tests.support.postgres import Cluster, cluster
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 from .load import TIMEOUT, Load, load
 from .primary_lost import END_CONNECTIONS, replicate

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 from tests.support.live import Server, newcomer, serve
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 from .places import places
 from .report import Report

@@ -30,7 +30,7 @@ def server(sqlite_template, tmp_path_factory):
     app = build(f"sqlite:///{folder}/ostiary.sqlite", folder / "mail", USERS_PATH="Accounts")
     with serve_app(app) as url:
         user = {"email": EMAIL, "password": PASSWORD}
-        requests.post(f"{url}/api/accounts", json=user, timeout=10).raise_for_status()
+        requests.post(f"{url}/api/accounts", json=user, timeout=60).raise_for_status()
         yield url
     close(app)
 
@@ -54,7 +54,7 @@ def page_without_todos(shared_app, tab):
     """The explorer of a service with one user and no to-do, so that the first one gets the id 1."""
     with serve_app(shared_app()) as url:
         user = {"email": EMAIL, "password": PASSWORD}
-        requests.post(f"{url}/api/users", json=user, timeout=10).raise_for_status()
+        requests.post(f"{url}/api/users", json=user, timeout=60).raise_for_status()
         with _explore(tab, url) as page:
             yield page
 

@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from tests.support.live import serve
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.live
 
@@ -56,7 +56,7 @@ def connect(server):
 
         def connect(*requests):
             connection = stack.enter_context(
-                socket.create_connection((address.hostname, address.port), timeout=20)
+                socket.create_connection((address.hostname, address.port), timeout=60)
             )
             connection.sendall("".join(f"{request}\r\n\r\n" for request in requests).encode())
             return connection
@@ -93,7 +93,7 @@ def test_clients_that_do_not_read_hold_neither_a_thread_nor_memory(server, conne
     [worker] = server.workers()
 
     for _ in range(10):
-        assert requests.get(f"{server.url}/api", timeout=20).status_code == 200
+        assert requests.get(f"{server.url}/api", timeout=60).status_code == 200
     opened = open_files(worker)
     eventually(lambda: logged(server, UNREAD) == CONNECTIONS)
 

@@ -67,7 +67,7 @@ def _wait_for(url: str, output: Path) -> None:
     deadline = time.monotonic() + 30
     while True:
         try:
-            requests.get(url, timeout=5)
+            requests.get(url, timeout=60)
         except requests.ConnectionError:
             assert time.monotonic() < deadline, output.read_text()
             time.sleep(0.1)
@@ -151,7 +151,7 @@ def _shadowed(project: Path, old: str, new: str) -> list[str]:
         for paths in ("", "/api/Categories\n", ""):
             moved.write_text(paths)
             time.sleep(2)
-            answer = requests.get(f"{proxy}/api/Categories", timeout=10)
+            answer = requests.get(f"{proxy}/api/Categories", timeout=60)
             seen.append("X-Request-Id" in answer.headers)
     return [] if seen == [False, True, False] else [f"shadow: moved and back was {seen}"]
 

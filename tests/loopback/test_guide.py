@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
@@ -24,6 +23,7 @@ from tests.support.documents import blocks
 from tests.support.live import serve_app
 from tests.support.nginx import proxy_to
 from tests.support.ports import free_port
+from tests.support.waiting import eventually
 
 from .client import Client
 from .loopback3 import APPLICATION
@@ -138,13 +138,14 @@ class Walk:
 
 
 def wait_for(url, log):
-    deadline = time.monotonic() + 30
-    while True:
+    def answer():
         try:
-            return requests.get(url, timeout=5)
+            # Also one that refuses is an answer.
+            return [requests.get(url, timeout=60)]
         except requests.ConnectionError:
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.05)
+            return []
+
+    return eventually(answer, told=log.read_text)[0]
 
 
 @pytest.fixture

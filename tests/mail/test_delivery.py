@@ -12,7 +12,8 @@ from aiosmtpd.controller import Controller
 
 from app.mail.delivery import make_delivery
 from tests.support.ports import free_port
-from tests.support.smtp import Postbox, SmtpsController, accept, accept_ada, eventually, smtp_server
+from tests.support.smtp import Postbox, SmtpsController, accept, accept_ada, smtp_server
+from tests.support.waiting import eventually
 
 from .resets import LINK, log_lines, parse, request_reset, written
 

@@ -6,7 +6,8 @@ import pytest
 
 from tests.conftest import Api
 from tests.support.ports import free_port
-from tests.support.smtp import Postbox, eventually, smtp_server
+from tests.support.smtp import Postbox, smtp_server
+from tests.support.waiting import eventually
 
 from .resets import parse, written
 

@@ -13,7 +13,7 @@ from tests.conftest import NEW, PASSWORD, Api, login_status
 from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
 from tests.support.documents import blocks
 from tests.support.rows import count
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 from .resets import LINK, parse, request_reset, written
 

@@ -1,7 +1,6 @@
 """Mails in the outbox: delivered beside the requests, until they are accepted or expire."""
 
 import json
-import time
 
 import pytest
 
@@ -11,8 +10,11 @@ from app.observability.logs import JsonFormatter
 from app.outbox import claims, worker
 from app.outbox import delivery as attempts
 from app.outbox.delivery import drain
+from app.outbox.models import Delivery
+from tests.outbox.conftest import rows
 from tests.support.ports import free_port
-from tests.support.smtp import Postbox, eventually, hanging_server, smtp_server
+from tests.support.smtp import Postbox, hanging_server, smtp_server
+from tests.support.waiting import eventually
 
 from .resets import LINK, log_lines, parse, request_reset, written
 
@@ -57,14 +59,14 @@ def test_several_mails_all_arrive(mailing):
     assert len(tokens) == 5
 
 
-def test_a_server_that_hangs_does_not_keep_the_request(mailing):
+def test_a_server_that_hangs_does_not_keep_the_request(mailing, monkeypatch):
+    # More than a test may take.
+    monkeypatch.setattr(delivery, "SERVER_TIMEOUT", 600)
     with hanging_server() as port:
         api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
-        start = time.monotonic()
 
         answers = [request_reset(api), request_reset(api), request_reset(api, "eve@example.com")]
 
-        assert time.monotonic() - start < delivery.SERVER_TIMEOUT
         assert {answer.status_code for answer in answers} == {200}
 
 
@@ -200,15 +202,15 @@ def test_a_mail_whose_deadline_has_passed_is_not_tried(mailing, caplog):
 
 def test_a_stop_waits_for_no_mail_server(mailing, monkeypatch):
     monkeypatch.setattr(worker, "STOP_TIMEOUT", 0.1)
+    monkeypatch.setattr(delivery, "SERVER_TIMEOUT", 600)
     with hanging_server() as port:
         api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")
         request_reset(api)
         request_reset(api)
-        start = time.monotonic()
 
         outbox.stop(api.client.application)
 
-    assert time.monotonic() - start < delivery.SERVER_TIMEOUT
+        assert rows(api.client.application, Delivery.state) == [("pending",), ("pending",)]
 
 
 def test_a_server_that_cannot_take_an_address_is_asked_once(mailing, caplog):

@@ -15,7 +15,7 @@ from app.outbox.maintenance import PENDING_DELIVERIES
 from app.outbox.models import OutboxEvent
 from app.times import now
 from tests.support.databases import connected
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 DOWN = {"ostiary_database_up": 0}
 
@@ -47,6 +47,7 @@ def test_the_age_is_that_of_the_oldest_pending_delivery(app, outbox):
     assert found == {"ostiary_database_up": 1, "ostiary_outbox_pending_deliveries": 2}
 
 
+@pytest.mark.only_on("sqlite")
 def test_the_statement_reads_what_is_pending_alone(app):
     with app.app_context(), db.engine.connect() as connection:
         compiled = PENDING_DELIVERIES.compile(connection, compile_kwargs={"literal_binds": True})

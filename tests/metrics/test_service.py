@@ -28,7 +28,7 @@ from tests.support.installation import ROOT
 from tests.support.live import Server, serve
 from tests.support.ports import free_port
 from tests.support.programs import require
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 from tools.generate import metrics as table_of_metrics
 
 pytestmark = pytest.mark.live

@@ -30,12 +30,11 @@ USER = {
 
 @dataclass
 class Answer:
-    """What is sent in place of the usual answer; `delay` in seconds."""
+    """What is sent in place of the usual answer."""
 
     status: int = 200
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
-    delay: float = 0.0
 
 
 class Provider:
@@ -186,7 +185,6 @@ def serve_provider() -> Iterator[Provider]:
             parts = urlsplit(self.path)
             auth = self.headers.get("Authorization", "")
             answer = provider.respond(parts.path, dict(parse_qsl(parts.query)), form, auth)
-            time.sleep(answer.delay)
             body = answer.body
             if not isinstance(body, bytes):
                 body = json.dumps(body).encode()

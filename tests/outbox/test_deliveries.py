@@ -18,7 +18,7 @@ from app.outbox.worker import worker
 from app.times import now
 from tests.support.documents import blocks
 from tests.support.rows import count, statements
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 from .conftest import EVENT, make_past, rows
 

@@ -150,6 +150,7 @@ def test_included_objects_are_limited_to_ten_thousand(app, find, admin):
     assert sum(len(user["todos"]) for user in most) == 9000
 
 
+@pytest.mark.only_on("sqlite")
 def test_queries_of_includes_are_limited_to_the_remaining_budget(app, find, admin):
     limits = []
     with app.app_context():
@@ -268,6 +269,7 @@ def test_an_empty_or_selects_no_rows(find, rows):
     assert find({"where": {"or": []}}).json == []
 
 
+@pytest.mark.only_on("sqlite")
 def test_a_property_is_ordered_by_only_once(app, find, rows):
     statements = watch(app)
 

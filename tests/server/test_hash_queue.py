@@ -19,7 +19,7 @@ import requests
 from tests.conftest import PASSWORD
 from tests.support.installation import Installation
 from tests.support.live import serve
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 # Verifications wait while somebody locks the file, as if they took so long.
 SLOW = """

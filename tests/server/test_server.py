@@ -19,7 +19,7 @@ from tests.support.apps import build
 from tests.support.installation import Installation
 from tests.support.live import children_of, newcomer, serve
 from tests.support.ports import free_port
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.live
 

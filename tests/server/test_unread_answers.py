@@ -12,7 +12,7 @@ import requests
 from app.server.outgoing import MAX_UNSENT
 from tests.support.installation import Installation
 from tests.support.live import serve
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.live
 

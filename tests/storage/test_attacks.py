@@ -16,7 +16,7 @@ from app.storage.names import MAX_NORMALIZED
 from app.storage.removal import MAX_AT_ONCE
 from tests.support.answers import refusal
 from tests.support.races import at_once
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 from .conftest import FORM, PNG, form, names_in, part, remains_of, send
 

@@ -17,7 +17,7 @@ import requests
 from tests.support.documents import blocks, run_shell
 from tests.support.live import newcomer, serve
 from tests.support.raw_answers import read_answer
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.live
 
@@ -84,7 +84,7 @@ def begin(server, session):
 
     def begin(length, *more, token=True):
         address = urlsplit(server.url)
-        connection = socket.create_connection((address.hostname, address.port), timeout=20)
+        connection = socket.create_connection((address.hostname, address.port), timeout=60)
         connections.append(connection)
         authorization = f"Authorization: {session.headers['Authorization']}\r\n" if token else ""
         connection.sendall(

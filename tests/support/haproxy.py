@@ -10,7 +10,7 @@ from .documents import blocks
 from .patroni import GUIDE, WAY, PatroniCluster, localize
 from .ports import free_port
 from .programs import require
-from .smtp import eventually
+from .waiting import eventually
 
 PROGRAM = "/usr/sbin/haproxy"
 # The port of the guide.

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 from tests.conftest import PASSWORD
 
 from .ports import free_port
+from .waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 
@@ -151,17 +151,17 @@ def serve_app(app: Flask, port: int = 0) -> Iterator[str]:
 
 def _wait_until_it_answers(server: Server) -> None:
     workers = int(server.environment["WEB_CONCURRENCY"])
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and server.process.poll() is None:
-        if len(server.workers()) == workers and _answers(server.url):
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"gunicorn did not start:\n{server.log.read_text()}")
+
+    def answers() -> bool:
+        assert server.process.poll() is None, f"gunicorn did not start:\n{server.log.read_text()}"
+        return len(server.workers()) == workers and _answers(server.url)
+
+    eventually(answers, told=server.log.read_text)
 
 
 def _answers(url: str) -> bool:
     try:
-        requests.get(url, timeout=5)
+        requests.get(url, timeout=60)
     except requests.ConnectionError:
         return False
     return True

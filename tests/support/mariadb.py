@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from .ports import free_port
 from .postgres import unprivileged
 from .programs import require
+from .waiting import eventually
 
 
 @dataclass
@@ -90,9 +90,10 @@ def mariadb_server() -> Iterator[MariaDB]:
 
 def _wait(server: MariaDB, process: subprocess.Popen) -> None:
     ping = ["mariadb-admin", f"--socket={server.socket}", "--user=root", "ping"]
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and process.poll() is None:
-        if subprocess.run(ping, capture_output=True, check=False).returncode == 0:
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"MariaDB did not start:\n{(server.folder / 'log').read_text()}")
+    log = server.folder / "log"
+
+    def answers() -> bool:
+        assert process.poll() is None, f"MariaDB did not start:\n{log.read_text()}"
+        return subprocess.run(ping, capture_output=True, check=False).returncode == 0
+
+    eventually(answers, told=log.read_text)

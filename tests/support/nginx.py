@@ -1,7 +1,6 @@
 """nginx in front of several instances of the service."""
 
 import subprocess
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ from urllib.parse import urlsplit
 import requests
 
 from .programs import require
+from .waiting import eventually
 
 CONFIGURATION = """
 daemon off;
@@ -95,12 +95,12 @@ def _run(folder: Path, port: int, locations: str, upstream: str = "") -> Iterato
 
 
 def _wait_until_it_answers(process: subprocess.Popen, url: str, log: Path) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and process.poll() is None:
+    def answers() -> bool:
+        assert process.poll() is None, f"nginx did not start:\n{log.read_text()}"
         try:
-            requests.get(url, timeout=10)
+            requests.get(url, timeout=60)
         except requests.ConnectionError:
-            time.sleep(0.05)
-        else:
-            return
-    raise AssertionError(f"nginx did not start:\n{log.read_text()}")
+            return False
+        return True
+
+    eventually(answers, told=log.read_text)

@@ -20,7 +20,7 @@ from .ports import free_port
 from .postgres import find_programs, unprivileged
 from .processes import Program
 from .programs import require
-from .smtp import eventually
+from .waiting import eventually
 
 GUIDE, NODES, WAY = "docs/postgresql.md", "The nodes", "The way to the primary"
 # The hosts of the guide: the last numbers of their addresses by their names.

@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from sqlalchemy import make_url
 from .documents import blocks
 from .postgres import unprivileged
 from .programs import require
+from .waiting import eventually
 
 PROGRAM = "/usr/sbin/pgbouncer"
 FURTHER_SETTINGS = """
@@ -67,8 +67,8 @@ def _target(database_url: str) -> str:
 
 
 def _wait_for(socket: Path, process: subprocess.Popen, log: Path) -> None:
-    deadline = time.monotonic() + 60
-    while not socket.exists():
-        if time.monotonic() > deadline or process.poll() is not None:
-            raise AssertionError(f"PgBouncer did not start:\n{log.read_text()}")
-        time.sleep(0.02)
+    def listens() -> bool:
+        assert process.poll() is None, f"PgBouncer did not start:\n{log.read_text()}"
+        return socket.exists()
+
+    eventually(listens, told=log.read_text)

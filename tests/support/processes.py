@@ -3,11 +3,12 @@
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from .waiting import eventually
 
 # Seconds for processes that are told to end.
 PATIENCE = 5
@@ -54,9 +55,8 @@ def end(folder: Path) -> None:
     """Let all of them give back what outlives them, as shared memory; kill those that stay."""
     send(signal.SIGQUIT, folder)
     thaw(folder)
-    deadline = time.monotonic() + PATIENCE
-    while processes_in(folder) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    with suppress(AssertionError):
+        eventually(lambda: not processes_in(folder), PATIENCE)
     kill(folder)
 
 

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import requests
 
 from .installation import ROOT
 from .ports import free_port
+from .waiting import eventually
 
 # What a wheel is built from.
 SOURCES = [
@@ -117,7 +117,7 @@ class ProjectServer:
 
     def answers(self, path: str) -> bool:
         try:
-            return requests.get(f"{self.url}{path}", timeout=5).ok
+            return requests.get(f"{self.url}{path}", timeout=60).ok
         except requests.ConnectionError:
             return False
 
@@ -126,10 +126,7 @@ class ProjectServer:
         self.wait_until(lambda: self.answers(path))
 
     def wait_until(self, condition: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 60
-        while not condition():
-            assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.05)
+        eventually(condition, told=self.log.read_text)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import psycopg
 from flask import Flask
-from sqlalchemy import delete, event, func, insert, select, update
+from sqlalchemy import delete, event, func, insert, select, text, update
 
 from app import outbox
 from app.access.roles import Role, RoleMapping
@@ -57,6 +57,13 @@ def put_into_past(app: Flask, table: str, *columns: str) -> None:
         db.session.commit()
 
 
+# Those that tests give are below.
+NEXT_IDS = """
+SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, greatest(10000, last_value))
+FROM pg_sequences
+"""
+
+
 def populate(app: Flask, rows: Callable[[], Iterable[Model]]) -> None:
     """Replace all rows by these, created inside the app and stored in their order."""
     with app.app_context():
@@ -67,6 +74,9 @@ def populate(app: Flask, rows: Callable[[], Iterable[Model]]) -> None:
         for _, alike in groupby(rows(), key=type):
             db.session.add_all(alike)
             db.session.flush()
+        if db.engine.name == "postgresql":
+            # New ids come after those that were given, as with SQLite.
+            db.session.execute(text(NEXT_IDS))
         db.session.commit()
 
 

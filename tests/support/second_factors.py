@@ -6,7 +6,7 @@ import pyotp
 
 from app.times import now
 
-from .smtp import eventually
+from .waiting import eventually
 
 PERIOD = 30
 # Seconds for what is done with a code.

@@ -4,7 +4,6 @@ import gc
 import logging
 import socket
 import ssl
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -14,8 +13,8 @@ from typing import Any
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, LoginPassword
 
-# Seconds after which a test stops waiting; nothing takes that long unless it is broken.
-PATIENCE = 60.0
+from .waiting import PATIENCE
+
 # The server logs what it receives; only our own log must keep the token out.
 logging.getLogger("mail.log").setLevel(logging.WARNING)
 
@@ -93,12 +92,3 @@ def hanging_server() -> Iterator[int]:
     """Accept connections and never say a word; yields the port."""
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
         yield listener.getsockname()[1]
-
-
-def eventually(condition: Callable[[], Any]) -> Any:
-    """Wait until a condition is true; return its value."""
-    end = time.monotonic() + PATIENCE
-    while not (result := condition()):
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.01)
-    return result

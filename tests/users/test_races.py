@@ -11,7 +11,7 @@ from tests.conftest import NEW, PASSWORD
 from tests.support.answers import field_codes, refusal
 from tests.support.races import at_once
 from tests.support.rows import count
-from tests.support.smtp import eventually
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.both_databases
 

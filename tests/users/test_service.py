@@ -1,7 +1,5 @@
 """The programmatic API: plain functions with plain arguments."""
 
-from datetime import UTC, datetime, timedelta
-
 import pytest
 from werkzeug.security import generate_password_hash
 
@@ -13,6 +11,7 @@ from app.users.models import AccessToken
 from app.users.sessions import tokens
 from tests.conftest import NEW, PASSWORD
 from tests.support.rows import count, expire, store_hash
+from tests.support.waiting import is_recent
 
 CREDENTIALS = {"email": "ada@example.com", "password": PASSWORD}
 
@@ -55,7 +54,7 @@ def test_login_returns_the_token(user, login):
 
     assert len(token.id) == 64
     assert (token.ttl, token.user_id, token.user) == (600, user.id, None)
-    assert abs(datetime.now(UTC) - token.created) < timedelta(minutes=1)
+    assert is_recent(token.created)
 
 
 @pytest.mark.parametrize(

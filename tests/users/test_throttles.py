@@ -17,8 +17,8 @@ from app.users.passwords import hashing
 from tests.conftest import NEW, PASSWORD, Api
 from tests.support.answers import field_codes, refusal
 from tests.support.rows import make_old, statements
-from tests.support.smtp import eventually
 from tests.support.throttles import WRONG, counts, log_in, log_in_right, pass_time
+from tests.support.waiting import eventually
 
 LOCKED = (429, "TOO_MANY_REQUESTS")
 
@@ -454,6 +454,7 @@ def test_what_is_not_throttled_counts_nothing(app, api, token):
     assert not [statement for statement in sent if "throttles" in statement]
 
 
+@pytest.mark.only_on("sqlite")
 def test_nothing_passes_uncounted_while_the_database_is_locked(make_app, database_url, secrets):
     app = make_app(THROTTLE_ENABLED=True, STATEMENT_TIMEOUT=0.3)
     api = Api(app.test_client(), secrets)

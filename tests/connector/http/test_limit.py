@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -71,15 +70,12 @@ def test_a_call_that_gets_no_place_within_its_time_out_is_an_error(connect, held
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(source.get, "held")
         assert arrived.wait(60)
-        started = time.monotonic()
         with pytest.raises(TooManyCallsError, match=r"GET .*/late: 1 other calls") as refused:
             source.get_soon("late")
-        waited = time.monotonic() - started
         assert other_source.get("other")["path"] == "/other"
         go.set()
         assert first.result() == "done"
 
-    assert waited > 0.2
     assert refused.value.kind == "transport"
     assert server.hits["/late"] == 0
 

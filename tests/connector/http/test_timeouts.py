@@ -81,14 +81,11 @@ def resolve(monkeypatch):
 
 def test_all_addresses_of_a_host_share_the_time_for_a_connection(call, resolve, make_deaf):
     port = make_deaf("0.0.0.0")
-    resolve(*[f"127.0.0.{number}" for number in range(1, 251)])
-    started = time.monotonic()
+    # One after the other they would take 400 s, which is more than a test may take.
+    resolve(*[f"127.0.{number // 250}.{number % 250 + 1}" for number in range(2000)])
 
     with pytest.raises(CallTimeoutError):
         call({"url": f"http://many.test:{port}/"}, timeout={"connect": 200})
-
-    # One after the other they would take 50 s.
-    assert time.monotonic() - started < 30
 
 
 def test_an_address_that_does_not_answer_leaves_time_for_the_next(

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
-import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -17,6 +17,7 @@ import requests
 
 from tests.support.documents import blocks
 from tests.support.raw_answers import read_answer
+from tests.support.waiting import eventually
 
 from .servers import ok, raw_server, talk
 
@@ -90,13 +91,6 @@ def served(shared):
     return shared
 
 
-def wait_for(condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def fields_of(head):
     return dict(line.split(": ", 1) for line in head[1:])
 
@@ -119,7 +113,7 @@ def test_what_differs_is_reported_and_no_writing_call_is_sent_twice(tmp_path):
         assert got.json() == row
         assert session.get(f"{served.url}/api/notes/count", timeout=60).json() == {"count": 2}
         assert len(session.get(f"{served.url}/api/large", timeout=60).content) > 1_000_000
-        wait_for(lambda: len(served.new.requests) == 4)
+        eventually(lambda: len(served.new.requests) == 4)
         for path in ("users/logout", "Users/Confirm", "users/LOG%6fut", "export", "a/%2e%2e/b"):
             talk(served.port, f"GET /api/{path} HTTP/1.0\r\n\r\n".encode())
         session.get(f"{served.url}/index.html", timeout=60)
@@ -243,8 +237,7 @@ def test_a_service_that_answers_before_it_has_read_a_body_is_heard(served):
     head = f"{line}\r\nHost: a\r\nContent-Length: 9000000\r\n\r\n".encode()
     with socket.create_connection(("127.0.0.1", served.port), timeout=60) as client:
         client.sendall(head)
-        wait_for(lambda: served.old.requests)
-        time.sleep(0.1)
+        eventually(lambda: served.old.requests)
         client.sendall(b"x" * 300_000)
         assert client.recv(1000).startswith(b"HTTP/1.1 413 ")
     assert len(served.old.requests) == 1
@@ -253,7 +246,7 @@ def test_a_service_that_answers_before_it_has_read_a_body_is_heard(served):
 def test_a_client_that_goes_away_inside_a_body_has_sent_nothing(served):
     with socket.create_connection(("127.0.0.1", served.port)) as client:
         client.sendall(b"POST /api/notes HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc")
-    wait_for(lambda: served.old.bodies)
+    eventually(lambda: served.old.bodies)
     assert served.old.bodies == [b"abc"]
     assert requests.get(f"{served.url}/ok", timeout=60).status_code == 200
 
@@ -263,7 +256,7 @@ def test_malformed_chunks_are_refused_and_end_the_request_to_the_service(served,
     head = b"POST /api/notes HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
     assert read_answer(talk(served.port, head + chunks), "POST").status == 400
     # Its head was passed on before.
-    wait_for(lambda: len(served.old.requests) == 1)
+    eventually(lambda: len(served.old.requests) == 1)
 
 
 @pytest.mark.parametrize(
@@ -319,14 +312,36 @@ def test_a_slow_client_and_a_slow_service_hold_up_nobody(served):
         late.join()
 
 
+def until_moved(served, probe):
+    """Wait until the proxy has read the file again, by a path that moves with it; forget that."""
+
+    def is_moved():
+        talk(served.port, f"GET {probe} HTTP/1.0\r\n\r\n".encode())
+        return f"GET {probe} HTTP/1.1" in served.new.targets()
+
+    eventually(is_moved)
+    served.old.requests.clear()
+    served.new.requests.clear()
+
+
 def test_a_path_moves_when_the_file_says_so_and_not_more_than_it_says(served, moved):
     talk(served.port, b"GET /api/Tools/1 HTTP/1.0\r\n\r\n")
     assert served.new.targets() == ["GET /api/Tools/1 HTTP/1.1"]
     assert not served.old.requests
     served.new.requests.clear()
-    lines = ["# moved", "", "/api/Notes/", "api/todos", "/api/*", "/a/../api", "/api//x", "/o?p"]
+    lines = [
+        "# moved",
+        "",
+        "/api/Notes/",
+        "api/todos",
+        "/api/*",
+        "/a/../api",
+        "/api//x",
+        "/o?p",
+        "/probe/1",
+    ]
     moved.write_text("\n".join(lines))
-    time.sleep(1.1)
+    until_moved(served, "/probe/1")
     paths = [
         *("/api/notes", "/API/NOTES/1?x=/api/users", "/api/notes/a%2Fb", "/api/notesbook"),
         *("/api/todos", "/api//notes", "//api/notes", "/api/notes//1", "/api/notes/../users"),
@@ -351,11 +366,15 @@ def test_a_path_moves_when_the_file_says_so_and_not_more_than_it_says(served, mo
     ]
     # What cannot be read changes nothing, until it can be read again.
     moved.unlink()
-    time.sleep(1.1)
+    # Its report is the next line.
+    with ThreadPoolExecutor(1) as threads:
+        report = threads.submit(served.process.stderr.readline)
+        eventually(lambda: talk(served.port, b"GET / HTTP/1.0\r\n\r\n") and report.done())
+    assert report.result() == "moved.txt cannot be read; the paths before it hold on.\n"
     talk(served.port, b"DELETE /api/notes HTTP/1.0\r\n\r\n")
     assert served.new.targets()[-1] == "DELETE /api/notes HTTP/1.1"
-    moved.write_text("")
-    time.sleep(1.1)
+    moved.write_text("/probe/2")
+    until_moved(served, "/probe/2")
     talk(served.port, b"DELETE /api/notes HTTP/1.0\r\n\r\n")
     assert served.old.targets()[-1] == "DELETE /api/notes HTTP/1.1"
 
@@ -370,4 +389,4 @@ def test_what_cannot_be_compared_is_answered_all_the_same(served, target, calls)
     assert answer.startswith(b"HTTP/1.1 200 OK")
     assert served.old.targets() == [f"GET {target} HTTP/1.1"]
     # Another test must not get to see it.
-    wait_for(lambda: len(served.new.requests) == calls)
+    eventually(lambda: len(served.new.requests) == calls)
