@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from flask import Flask
 from sqlalchemy import MetaData, Table
+from sqlalchemy.types import NullType
 
 from app.state import AppState
 
@@ -49,6 +50,19 @@ def _models(base: type[Base] = Model) -> Iterator[type[Base]]:
 
 def _is_own(model: type[Base]) -> bool:
     return model.__module__.partition(".")[0] == "app"
+
+
+def type_foreign_keys(app: Flask) -> None:
+    """Give the columns of the project's Python that lead to tables of this app their types.
+
+    SQLAlchemy does so for columns that lead to tables of the same `MetaData`.
+    """
+    own = app_metadata.of(app).tables
+    for table in project_tables().values():
+        for key in table.foreign_keys:
+            target, _, column = key.target_fullname.rpartition(".")
+            if isinstance(key.parent.type, NullType) and target in own:
+                key.parent.type = own[target].columns[column].type
 
 
 # The key in the `info` of a column of a function: it returns the default of a property that bodies

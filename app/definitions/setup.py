@@ -8,6 +8,7 @@ from pathlib import Path
 from flask import Flask
 
 from app.config import ConfigurationError
+from app.database.metadata import type_foreign_keys
 from app.errors import InvalidFilter
 from app.problems import Problems
 from app.properties.embedded import embedded_models
@@ -91,6 +92,7 @@ def init_app(app: Flask) -> None:
             tables.map_model(definition, resolved[name].owner)
         for link_table in relations.many_to_many.link_tables.values():
             tables.map_link_table(link_table)
+        type_foreign_keys(app)
         for name in sorted(targets_of(resolved) & RESOURCES.keys()):
             register_resource(app, RESOURCES[name])
         _serve(app, models, resolved)
