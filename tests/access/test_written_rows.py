@@ -261,6 +261,24 @@ def test_a_link_from_the_other_side_is_checked_alike(serve):
     assert links(call) == []
 
 
+def test_a_row_that_is_deleted_with_its_link_leaves_the_parent_as_the_caller_may_write_it(serve):
+    staffed = select(Assignment.site_id).where(Assignment.site_id == Site.id).exists()
+
+    def change(resource):
+        if resource.name != "sites":
+            return resource
+        return replace(resource, roles={COORDINATOR: lambda _user_id: staffed})
+
+    call = serve(None, [allow(AUTHENTICATED)], change=change)
+
+    # Without a team, nobody would coordinate the site.
+    assert refusal(call("DELETE", "/sites/1/teams/1")) == DENIED
+    assert (call("GET", "/teams/count").json, links(call)) == ({"count": 2}, [(1, 1)])
+    assert call("PUT", "/sites/1/teams/rel/2").status_code == 204
+    assert call("DELETE", "/sites/1/teams/1").status_code == 204
+    assert (call("GET", "/teams/count").json, links(call)) == ({"count": 1}, [(1, 2)])
+
+
 def test_a_row_that_is_created_with_its_link_is_checked_with_it(serve):
     call = serve(None, [allow(COORDINATOR)])
 

@@ -193,7 +193,7 @@ class ThroughViews(Related):
         parent_id, permitted = self.parent_id(grant, id), self.target_scope("deleteById")
         row_id = self.child_id(id, fk, [self.belonging(parent_id), *permitted])
         check = read_check(target)
-        with transaction():
+        with self._checked_parent(grant, parent_id):
             # Links that are rows of the target themselves stay, as other rows do that refer to it.
             if self.relation.through is not target.model:
                 # Before the row, whose end would leave it without one.
@@ -279,18 +279,25 @@ class ThroughViews(Related):
             target.writer.check_written([row_id], of_target)
 
     def _unlink(self, grant: Grant, parent_id: Id, links: Conditions) -> int:
-        """End links; raise the access error if the parent then is not as the permission needs it.
+        """End links; raise what `_checked_parent` does."""
+        if not self.parent.rows.written_scope(grant):
+            return Links(self.relation).delete(links)
+        with self._checked_parent(grant, parent_id):
+            return Links(self.relation).delete(links)
 
-        The other side may be: who reads a row by a link may end that.
+    @contextmanager
+    def _checked_parent(self, grant: Grant, parent_id: Id) -> Iterator[None]:
+        """End links in the block, in a transaction; raise the access error for what it leaves.
+
+        The parent must be as the permission needs it. The other side may be as it is: who reads a
+        row by a link may end that.
         """
         required = self.parent.rows.written_scope(grant)
-        if not required:
-            return Links(self.relation).delete(links)
         with transaction():
-            self.parent.rows.lock(parent_id)
-            count = Links(self.relation).delete(links)
+            if required:
+                self.parent.rows.lock(parent_id)
+            yield
             self.parent.writer.check_written([parent_id], required)
-        return count
 
 
 def _place(side: tuple[Collection, Id]) -> tuple[str, str]:
