@@ -26,6 +26,7 @@ from .connection import Connection
 from .errors import send_error
 from .hash_queue import HashQueue
 from .incoming import IncomingRequest
+from .listening import check_options
 from .memory import TRIM_INTERVAL, trim_malloc
 from .open_files import fit_connections
 from .outgoing import ClientGoneError, UnreadAnswerError
@@ -79,9 +80,13 @@ class BufferingWorker(ThreadWorker):
 
     @classmethod
     def check_config(cls, cfg: Config, log: Logger) -> None:
-        """Reject TLS settings, as a proxy in front speaks TLS; see to the limit of open files."""
+        """Check options that the environment does not have; see to the limit of open files.
+
+        TLS settings are refused, as a proxy in front speaks TLS.
+        """
         if cfg.is_ssl:
             raise SystemExit("ostiary: gunicorn cannot speak TLS here; a proxy in front does")
+        check_options(cfg.workers, cfg.threads)
         fit_connections(cfg, log)
         super().check_config(cfg, log)
 
