@@ -16,7 +16,9 @@ from app.config import ConfigurationError
 from app.errors import InvalidFilter, ModelNotFound, TooManyRows
 from app.ids import UUID_LENGTH, Id
 from app.rest.added_relations import with_added_relations
+from app.rest.changes import delete_one, update_all, update_one
 from app.rest.collection import Collection, served_collections
+from app.rest.creation import create_rows
 from app.rest.endpoint import Endpoint, declare, declared_by, endpoints_of, register_endpoints
 from app.rest.filters.columns import check_types, has_short_ids
 from app.rest.relations import Relation
@@ -113,7 +115,7 @@ class RowViews:
         try:
             row_id = self.collection.authorize_id(grant, id)
             check = read_check(self.collection)
-            self.collection.delete_one(row_id, self.rows.scope(grant), check)
+            delete_one(self.collection, row_id, self.rows.scope(grant), check)
         except ModelNotFound:
             # As LoopBack 3 answers; a row that the caller may not delete is none that is missing.
             if not (grant.covers_all and self._may_miss_deleted()):
@@ -147,7 +149,7 @@ class RowViews:
     ) -> ResponseReturnValue:
         check = check_first(self.collection, row_id, scope.conditions)
         changes = without_echo(self.collection, row_id, scope.conditions, body)
-        row = self.collection.update_one(row_id, scope, changes, partial, check)
+        row = update_one(self.collection, row_id, scope, changes, partial, check)
         return respond_row(self.collection, row)
 
 
@@ -159,7 +161,7 @@ class CollectionViews(RowViews):
         """Create one row, or all rows of an array or none."""
         body = read_items()
         required = self.rows.written_scope(grant) if grant.by_row else ()
-        rows = self.collection.create(body, grant.user_id, required=required)
+        rows = create_rows(self.collection, body, grant.user_id, required=required)
         return respond_created(self.collection, rows, body)
 
     @declare("find", READ, "GET /", query="filter", answer="[{}WithRelations]", has_pages=True)
@@ -235,7 +237,7 @@ class CollectionViews(RowViews):
         values = self.collection.load(self.collection.schema, read_body(), partial=True)
         if not values:
             return jsonify({"count": self.rows.count(scope.conditions)})
-        return jsonify({"count": self.collection.update_all(scope, values)})
+        return jsonify({"count": update_all(self.collection, scope, values)})
 
     # Before findById, whose GET would answer HEAD too.
     @declare("exists", READ, "GET /<id>/exists", "HEAD /<id>", answer="Exists", finds_row=True)
@@ -275,7 +277,7 @@ class CollectionViews(RowViews):
             raise denial(self.collection.name)
         check_new()
         required = [*self.rows.written_scope(creation), *grant.written_scope(None)]
-        rows = self.collection.create(body, grant.user_id, required=required)
+        rows = create_rows(self.collection, body, grant.user_id, required=required)
         return respond_row(self.collection, rows[0])
 
     def _upsert(self, grant: Grant, partial: bool) -> ResponseReturnValue:
