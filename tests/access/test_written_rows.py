@@ -8,7 +8,7 @@ from sqlalchemy import delete, func, insert, select, update
 from app.access.rules import AUTHENTICATED, OWNER, READ, Rule, allow
 from app.database.session import db, transaction
 from app.rest.rows.scopes import MAX_CHECKED
-from app.rest.views.collection import check_relations, register_resource
+from app.rest.views.registration import check_relations, register_resource
 from tests.support.answers import field_codes, refusal
 from tests.support.races import at_once
 from tests.support.rows import make_admin, statements
