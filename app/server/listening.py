@@ -6,8 +6,8 @@ from ipaddress import ip_address
 from app.settings import MAX_THREADS, SettingsSchema
 
 MAX_PORT = 65_535
-#: `WEB_CONCURRENCY`: a process for each processor of a large server, which has two of 128 threads
-#: each. So many processes take 22 GiB of memory.
+#: `WEB_CONCURRENCY`: one for each logical processor of a large server. So many processes take
+#: 22 GiB of memory, at 86 MiB each.
 MAX_PROCESSES = 256
 
 
