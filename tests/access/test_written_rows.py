@@ -261,7 +261,8 @@ def test_a_link_from_the_other_side_is_checked_alike(serve):
     assert links(call) == []
 
 
-def test_a_row_that_is_deleted_with_its_link_leaves_the_parent_as_the_caller_may_write_it(serve):
+def serve_staffed(serve):
+    """Serve sites that everybody coordinates, as long as they have a team; teams are open."""
     staffed = select(Assignment.site_id).where(Assignment.site_id == Site.id).exists()
 
     def change(resource):
@@ -269,9 +270,12 @@ def test_a_row_that_is_deleted_with_its_link_leaves_the_parent_as_the_caller_may
             return resource
         return replace(resource, roles={COORDINATOR: lambda _user_id: staffed})
 
-    call = serve(None, [allow(AUTHENTICATED)], change=change)
+    return serve(None, [allow(AUTHENTICATED)], change=change)
 
-    # Without a team, nobody would coordinate the site.
+
+def test_a_row_that_is_deleted_with_its_link_leaves_the_parent_as_the_caller_may_write_it(serve):
+    call = serve_staffed(serve)
+
     assert refusal(call("DELETE", "/sites/1/teams/1")) == DENIED
     assert (call("GET", "/teams/count").json, links(call)) == ({"count": 2}, [(1, 1)])
     assert call("PUT", "/sites/1/teams/rel/2").status_code == 204
@@ -470,3 +474,17 @@ def test_concurrent_ends_of_links_leave_a_row_its_last_one(serve):
 
     assert sorted(answer.status_code for answer in answers) == [204, 403]
     assert len(links(call)) == 1
+
+
+def test_concurrent_deletions_of_rows_with_their_links_leave_the_parent_its_last_one(serve):
+    call = serve_staffed(serve)
+    assert call("PUT", "/sites/1/teams/rel/2").status_code == 204
+
+    def destroy(team):
+        headers = {"Authorization": call.tokens["ada"]}
+        return lambda client: client.delete(f"/api/sites/1/teams/{team}", headers=headers)
+
+    answers = at_once(call.app, destroy(1), destroy(2))
+
+    assert sorted(answer.status_code for answer in answers) == [204, 403]
+    assert len(links(call)) == call("GET", "/teams/count").json["count"] == 1
