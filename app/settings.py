@@ -25,6 +25,9 @@ HASH_WAIT = 10.0
 NO_REPLY = "no-reply@localhost"
 #: Characters of `SERVICE_NAME`, which is in headers of mails.
 MAX_SERVICE_NAME = 64
+#: `THREADS`, each of which has a connection: as many as PostgreSQL accepts by default, of all
+#: processes. Python runs one thread of a process at a time; the others are for what waits.
+MAX_THREADS = 100
 
 # Scripts, WebAssembly and calls of the own origin alone; styles also where frameworks put them into
 # elements; pictures and fonts also where bundlers put them into the code.
@@ -847,7 +850,7 @@ class SettingsSchema(Schema):
         "Requests that one process answers at once, each with a database connection. Set it"
         " in the environment as `THREADS`, where gunicorn reads it too.",
         strict=False,
-        validate=positive,
+        validate=validate.Range(min=1, max=MAX_THREADS),
     )
     LOG_FORMAT = _setting(
         fields.String,

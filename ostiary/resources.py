@@ -235,7 +235,7 @@ from app.rest.relations import (
 from app.rest.resource import Resource
 from app.rest.rows.hooks import DeleteEvent, LoadEvent, SaveEvent
 from app.rest.rows.repository import Conditions, Repository, Row, Values
-from app.rest.views.collection import register_resource
+from app.rest.views.registration import register_resource
 
 __all__ = [
     "Conditions",

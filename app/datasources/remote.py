@@ -14,6 +14,7 @@ from app.connector import BoundModel, ConfigError, DataSource
 from app.connector.settings.options import PUBLIC_MAX_VALUES
 from app.errors import ModelNotFound, RemoteError, RemoteTimeout, TooManyCalls
 from app.rest.collection import Collection
+from app.rest.creation import create_rows
 from app.rest.endpoint import Endpoint, declare, register_endpoints
 from app.rest.requests.bodies import read_body
 from app.rest.requests.parameters import read_parameter
@@ -35,7 +36,7 @@ class RemoteViews(RowViews):
     @declare("create", WRITE, "POST /", body="New{}", answer="{}")
     def create(self, grant: Grant) -> ResponseReturnValue:
         """Create a row."""
-        [row] = self.collection.create(read_body(), grant.user_id)
+        [row] = create_rows(self.collection, read_body(), grant.user_id)
         return respond_row(self.collection, row)
 
     @declare("find", READ, "GET /", query="filter", answer="[{}WithRelations]")

@@ -21,8 +21,8 @@ from app.rest.collection import (
 )
 from app.rest.resource import Resource
 from app.rest.scoped import target_of
-from app.rest.views.collection import register_resource
 from app.rest.views.includes import parse_includes
+from app.rest.views.registration import register_resource
 from app.settings import PARENT
 from app.users.resource import users
 

@@ -1,6 +1,6 @@
 """Collections: resources as an app serves them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from collections.abc import Collection as Container
 from dataclasses import replace
 from functools import cached_property
@@ -21,7 +21,7 @@ from app.access.policy import (
     unlimited_grant,
 )
 from app.database.reading import readers
-from app.errors import MalformedBody, ModelNotFound, ValidationError
+from app.errors import ModelNotFound
 from app.settings import is_compatible
 from app.state import AppState
 
@@ -39,28 +39,19 @@ from .requests.compatibility import loader
 from .resource import Resource, shown_columns
 from .rows.embedded import EmbeddedObjects
 from .rows.hooks import SavedValues
-from .rows.owners import check_common_owner, check_owner, gives_away, may_name_others, owner_to_fix
 from .rows.references import (
     AnyReference,
     Reference,
-    check_changed_references,
-    check_common_references,
-    check_references,
 )
-from .rows.repository import Condition, Conditions, NewRow, Row, Values
+from .rows.repository import Condition, Conditions, Row, Values
 from .rows.scopes import WriteScope
 from .rows.targets import references_of
-from .rows.undeclared import ATTRIBUTE, merge_others
-from .rows.writer import Check, Writer, writers
+from .rows.writer import Writer, writers
 from .visibility import Visibility
 
 #: Values of the rows that one request creates, which are loaded in 50 to 100 ms; a `format` counts
 #: by the ways in which it may match.
 MAX_VALUES = 4000
-
-# Changes the rows that fulfil conditions, if a check permits it, and further conditions are
-# fulfilled then; returns them as they now are.
-CheckedStore = Callable[[Conditions, Values, Check | None, Sequence[Condition]], Sequence[Row]]
 
 
 class Collection:
@@ -104,7 +95,7 @@ class Collection:
         self.rows = resource.repository(resource.model, self.properties, owner, restriction)
         self.is_owner_model = resource.holds_users
         # The attribute with the owner of a row, unless that is the row itself.
-        self._owner = "" if resource.owner is None or self.is_owner_model else resource.owner.key
+        self.owner_key = "" if resource.owner is None or self.is_owner_model else resource.owner.key
         self.serializer = resource.serializer(
             resource, self.schema, self.properties, self.visibility, self.loaded
         )
@@ -194,7 +185,8 @@ class Collection:
         return self.properties.keys() - _written(self.schema).values()
 
     @cached_property
-    def _embedded_objects(self) -> EmbeddedObjects:
+    def embedded_objects(self) -> EmbeddedObjects:
+        """The properties with objects of which clients do not see everything."""
         shown = {
             name: (self.properties[name].key, visibility)
             for name, visibility in self.resource.embedded.items()
@@ -209,22 +201,22 @@ class Collection:
         return {field.data_key or name for name, field in fields.items()}
 
     @cached_property
-    def _written_on_create(self) -> dict[str, str]:
+    def written_on_create(self) -> dict[str, str]:
         """The properties that clients may write when they create a row, by attribute."""
         return _written(self.create_schema)
 
     @cached_property
     def written_owner(self) -> tuple[str, str] | None:
         """The property of the owner and its attribute, if clients may write it."""
-        written = _written(self.schema) | self._written_on_create
-        return (written[self._owner], self._owner) if self._owner in written else None
+        written = _written(self.schema) | self.written_on_create
+        return (written[self.owner_key], self.owner_key) if self.owner_key in written else None
 
     @cached_property
     def references(self) -> list[AnyReference]:
         """The properties that hold the id of another row and that clients may write."""
-        written = _written(self.schema) | self._written_on_create
+        written = _written(self.schema) | self.written_on_create
         relations = (*self.relations.values(), *self.resource.foreign_keys)
-        free_key = self._owner if self.resource.owner_may_change else ""
+        free_key = self.owner_key if self.resource.owner_may_change else ""
         references = references_of(relations, written, _find_served, free_key)
         known = {reference.attribute for reference in references}
         if self.written_owner and self.written_owner[1] not in known:
@@ -339,170 +331,9 @@ class Collection:
             raise denial(self.name, row_id)
         return self.or_404(row_id, row)
 
-    def create(
-        self,
-        body: Values | list[Any],
-        user_id: ids.Id | None,
-        fixed: Values | None = None,
-        required: Sequence[Condition] = (),
-    ) -> Sequence[Row]:
-        """Create one row, or every row of a list, in one transaction; `user_id` is the caller's.
-
-        `fixed` are values by attribute that the client does not choose, and `required` conditions
-        that the rows must fulfil. Raises ValidationError, which names the item of a list, and the
-        access error.
-        """
-        return self.insert(self.prepare(body, user_id, fixed), required)
-
-    def prepare(
-        self,
-        body: Values | list[Any],
-        user_id: ids.Id | None,
-        fixed: Values | None = None,
-        each: Sequence[Values] = (),
-    ) -> Sequence[NewRow]:
-        """Return what `insert` takes, from the arguments of `create`; not in a transaction.
-
-        `each` are further fixed values of each item of a list.
-        """
-        many = isinstance(body, list)
-        bodies = body if isinstance(body, list) else [body]
-        if (number := len(bodies)) > self.most_new_rows:
-            raise _too_many(self.most_new_rows)
-        own = {self._owner: user_id} if self._owner else {}
-        fixed = fixed or {}
-        items = [{**fixed, **more} for more in each] if each else [fixed] * number
-        given = [
-            self._with_fixed(item, {**own, **of_item})
-            for item, of_item in zip(bodies, items, strict=True)
-        ]
-        loaded = self.load(self.create_schema, given if many else given[0], many=many)
-        new = loaded if many else [loaded]
-        if self.written_owner:
-            own = owner_to_fix(self.name, own, items[0] if items else {}, new)
-        shared = {**own, **fixed}
-        items = [{**own, **of_item} for of_item in items] if each else [shared] * number
-        check_references(self.references, new, many, items)
-        stored = [{**values, **of_item} for values, of_item in zip(new, items, strict=True)]
-        return self.rows.prepare_insert(stored)
-
-    def check_linked(self, bodies: Sequence[Any], links: "Collection") -> None:
-        """Raise MalformedBody for more rows than one request may create with a link each."""
-        values = self.new_values_cost + links.new_values_cost
-        most = max(1, min(self.most_new_rows, MAX_VALUES // values))
-        if len(bodies) > most:
-            raise _too_many(most)
-
-    def _with_fixed(self, body: Any, fixed: Values) -> Any:
-        """Return the body of a new row with the fixed values that clients may write.
-
-        Without those that they cannot write, if they are right, and without an empty id.
-        """
-        if not isinstance(body, dict) or (
-            not self.references
-            and self._written_on_create.keys().isdisjoint(fixed)
-            and self.read_only.isdisjoint(body)
-        ):
-            return body
-        by_name = {
-            name: fixed[column.key]
-            for name, column in self.properties.items()
-            if column.key in fixed
-        }
-        rest = _without_echoes(body, {self.id_name: None, **by_name})
-        written = by_name.keys() & self._written_on_create.values()
-        return {name: by_name[name] for name in written} | rest
-
     def write_scope(self, grant: Grant, *within: Condition) -> WriteScope:
         """Return the scope of a grant for changes, of the rows that fulfil conditions."""
         return WriteScope(self.rows, grant, within)
-
-    def update_all(self, scope: WriteScope, values: Values) -> int:
-        """Change every row within a scope; return how many those were.
-
-        Raises ValidationError, and the access error if a row would leave the scope.
-        """
-        if others := values.get(ATTRIBUTE):
-            raise ValidationError({name: ["can be changed by its id only"] for name in others})
-        self._embedded_objects.check_common(values)
-        if self.written_owner and not (self.resource.owner_may_change and scope.grant.only_own):
-            check_common_owner(self.name, *self.written_owner, values)
-        check_common_references(self.references, values)
-        return self.writer.update_all(scope.conditions, values, scope.required)
-
-    def update_one(
-        self,
-        row_id: ids.Id,
-        scope: WriteScope,
-        body: Values,
-        partial: bool,
-        check: Check | None = None,
-    ) -> Row:
-        """Update (`partial`) or replace one row within a scope from a body; return it.
-
-        `check` raises an error for a row that must not be changed. Raises ValidationError, the
-        access error if the row would leave the scope, or what `or_denied` does.
-        """
-
-        def find_row() -> Row:
-            return self.or_denied(row_id, self.rows.get(row_id, scope.conditions))
-
-        body, check = self._embedded_objects.complete(body, find_row, check)
-        values = self.load(self.schema, body, partial=partial)
-
-        def find_value(name: str) -> Any:
-            return self.rows.value(find_row(), name)
-
-        if self.written_owner:
-            scope = self._owner_scope(scope, body, values, find_value)
-        check_changed_references(self.references, values, find_value)
-        if not values:
-            return find_row()
-        if partial and values.get(ATTRIBUTE):
-            with self.rows.transaction():
-                self.rows.lock(row_id)
-                merge_others(values, find_row)
-                return self._store(self.writer.update, row_id, scope, values, check)
-        store = self.writer.update if partial else self.writer.replace
-        return self._store(store, row_id, scope, values, check)
-
-    def _owner_scope(
-        self, scope: WriteScope, body: Values, values: Values, find_value: Callable[[str], Any]
-    ) -> WriteScope:
-        """Return the scope of a change of a row whose owner a body may name.
-
-        Raises ValidationError for one whom the caller may not name.
-        """
-        name, key = self.written_owner or ("", "")
-        if name not in body:
-            # Replacing a row without naming its owner keeps it.
-            values.pop(key, None)
-        if key not in values or may_name_others(self.name):
-            return scope
-        if self.resource.owner_may_change and gives_away(key, values, find_value):
-            return scope.giving_away()
-        check_owner(name, key, values, find_value)
-        if not scope.grant.by_row:
-            return scope
-        # It must be the owner's then, too, whatever another request makes of it.
-        return scope.limited(self.rows.owned_by(values[key]))
-
-    def _store(
-        self,
-        store: CheckedStore,
-        row_id: ids.Id,
-        scope: WriteScope,
-        values: Values,
-        check: Check | None,
-    ) -> Row:
-        chosen = [self.rows.by_id(row_id), *scope.conditions]
-        rows = store(chosen, values, check, scope.required)
-        return self.or_denied(row_id, rows[0] if rows else None)
-
-    def delete_one(self, row_id: ids.Id, scope: Conditions, check: Check | None = None) -> None:
-        """Delete one row within a scope; raise what `check` or `or_denied` does."""
-        count = self.delete([self.rows.by_id(row_id), *scope], check)
-        self.or_denied(row_id, count or None)
 
 
 # The collections of an app by their names, also those that only relations lead to.
@@ -537,21 +368,8 @@ def get_resource(name: str) -> Resource:
     return declared[name]
 
 
-def _too_many(most: int) -> MalformedBody:
-    return MalformedBody(f"The array must not have more than {most} items.")
-
-
 def _find_served(name: str) -> Collection:
     return served_collections.current[name]
-
-
-def _without_echoes(body: Values, known: Values) -> Values:
-    """Return a body without the known values, and without null in their place."""
-    return {
-        name: value
-        for name, value in body.items()
-        if name not in known or value not in (None, known[name])
-    }
 
 
 def _written(schema: Schema) -> dict[str, str]:

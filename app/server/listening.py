@@ -3,9 +3,12 @@
 import os
 from ipaddress import ip_address
 
-from app.settings import SettingsSchema
+from app.settings import MAX_THREADS, SettingsSchema
 
 MAX_PORT = 65_535
+#: `WEB_CONCURRENCY`: one for each logical processor of a large server. So many processes take
+#: 22 GiB of memory, at 86 MiB each.
+MAX_PROCESSES = 256
 
 
 def check_environment() -> None:
@@ -31,21 +34,34 @@ def address() -> str:
 
 def processes() -> int:
     """Return WEB_CONCURRENCY; end the start with one sentence for a wrong one."""
-    return number("WEB_CONCURRENCY", 2)
+    return number("WEB_CONCURRENCY", 2, highest=MAX_PROCESSES)
 
 
 def threads() -> int:
     """Return THREADS; end the start with one sentence for a wrong one."""
-    return number("THREADS", SettingsSchema().fields["THREADS"].load_default)
+    default = SettingsSchema().fields["THREADS"].load_default
+    return number("THREADS", default, highest=MAX_THREADS)
 
 
-def number(name: str, default: int, lowest: int = 1, highest: int | None = None) -> int:
+def check_options(workers: int, threads: int) -> None:
+    """End the start with one sentence for a number that the options of gunicorn make too large."""
+    for option, given, highest in (
+        ("workers", workers, MAX_PROCESSES),
+        ("threads", threads, MAX_THREADS),
+    ):
+        if given > highest:
+            raise SystemExit(f"ostiary: gunicorn's {option} must be at most {highest}, not {given}")
+
+
+def number(name: str, default: int, highest: int, lowest: int = 1) -> int:
     """Return a number of the environment; end the start with one sentence for a wrong one."""
     text = os.environ.get(name) or str(default)
-    range_ = f"from {lowest} to {highest}" if highest else f"of at least {lowest}"
     is_number = text.isascii() and text.isdigit() and len(text) < 10
-    if not is_number or not lowest <= int(text) <= (highest or int(text)):
-        raise SystemExit(f"ostiary: {name} must be a whole number {range_}, and is {text[:40]!r}")
+    if not is_number or not lowest <= int(text) <= highest:
+        raise SystemExit(
+            f"ostiary: {name} must be a whole number from {lowest} to {highest}, and is"
+            f" {text[:40]!r}"
+        )
     return int(text)
 
 

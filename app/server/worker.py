@@ -26,11 +26,13 @@ from .connection import Connection
 from .errors import send_error
 from .hash_queue import HashQueue
 from .incoming import IncomingRequest
+from .listening import check_options
 from .memory import TRIM_INTERVAL, trim_malloc
 from .open_files import fit_connections
 from .outgoing import ClientGoneError, UnreadAnswerError
 from .threads import Threads
 from .uploads import MIN_PROGRESS, Uploads
+from .waiting import Waiting
 
 # Errors where a process, or the machine, has no more files to open.
 OUT_OF_FILES = {errno.EMFILE, errno.ENFILE}
@@ -38,9 +40,6 @@ OUT_OF_FILES = {errno.EMFILE, errno.ENFILE}
 LINGER_SECONDS = 2
 #: Bytes that are read, and forgotten, of a client in these seconds.
 MAX_LINGER_BYTES = 2 * 1024 * 1024
-#: Bytes of answers that a process keeps for clients that read slowly; beyond it, the connection
-#: whose client has read nothing for longest is closed.
-MAX_TOTAL_UNSENT = 8 * 1024 * 1024
 
 
 class BufferingWorker(ThreadWorker):
@@ -61,10 +60,8 @@ class BufferingWorker(ThreadWorker):
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)
-        # Connections whose clients have not taken an answer, the longest without progress first.
-        self.sending: deque[Connection] = deque()
-        # Connections that wait for the client to close them.
-        self.lingering: deque[Connection] = deque()
+        # Connections that wait for their clients.
+        self.waiting: Waiting
         # Whether a connection could not be accepted.
         self.is_full = False
         # When the memory was last trimmed, and when the master was last told.
@@ -72,16 +69,18 @@ class BufferingWorker(ThreadWorker):
         self.notified = 0.0
         # Requests that wait for their turn to compute a password hash.
         self.hashes: HashQueue
-        # Requests whose bodies are received in files, and those of them that wait for more, the
-        # longest without progress first.
+        # Requests whose bodies are received in files.
         self.uploads: Uploads
-        self.receiving: deque[Connection] = deque()
 
     @classmethod
     def check_config(cls, cfg: Config, log: Logger) -> None:
-        """Reject TLS settings, as a proxy in front speaks TLS; see to the limit of open files."""
+        """Check options that the environment does not have; see to the limit of open files.
+
+        TLS settings are refused, as a proxy in front speaks TLS.
+        """
         if cfg.is_ssl:
             raise SystemExit("ostiary: gunicorn cannot speak TLS here; a proxy in front does")
+        check_options(cfg.workers, cfg.threads)
         fit_connections(cfg, log)
         super().check_config(cfg, log)
 
@@ -92,6 +91,7 @@ class BufferingWorker(ThreadWorker):
         purger.of(self.wsgi).start()
         # Otherwise gunicorn searches for a setting each time that it reads one.
         vars(self.cfg).update({name: found.get() for name, found in self.cfg.settings.items()})
+        self.waiting = Waiting(self.poller, self.keepalived_conns, self.pending_conns)
         # The other connections are for requests that do not wait.
         most = max(1, self.worker_connections // 2)
         self.hashes = HashQueue(self.wsgi, most, self.cfg.threads)
@@ -160,48 +160,16 @@ class BufferingWorker(ThreadWorker):
         """Handle what happens, a new connection among it, and keep room for what comes next."""
         super().wait_for_and_dispatch_events(timeout)
         # Only now: an event of a connection that is closed here might have been handled next.
-        while (
-            self.sending and sum(conn.outgoing.unsent for conn in self.sending) > MAX_TOTAL_UNSENT
-        ):
-            self._close_unread(self.sending.popleft())
+        for conn in self.waiting.take_unread():
+            self._close_unread(conn)
         if self.is_full or self.nr_conns >= self.worker_connections:
             self.is_full = False
-            self._make_room()
-
-    def _make_room(self) -> None:
-        """Close the connection that has waited longest, for a request or the rest of one."""
-        queues = (
-            *(self.keepalived_conns, self.lingering, self.pending_conns),
-            *(self.sending, self.receiving),
-        )
-        if waiting := [queue for queue in queues if queue]:
-            self._close_watched(min(waiting, key=lambda queue: queue[0].began).popleft())
+            if longest := self.waiting.take_longest():
+                self._close(longest)
 
     @property
     def _timeout(self) -> float:
         return float(self.wsgi.config["REQUEST_TIMEOUT"])
-
-    def _wait(
-        self,
-        conn: Connection,
-        queue: deque[Connection],
-        seconds: float,
-        event: int,
-        react: Callable[[Connection], None],
-    ) -> None:
-        """Call `react` when the connection is readable or writable; close it after these seconds.
-
-        The queue is that of all connections that wait for the same.
-        """
-        conn.began = time.monotonic()
-        conn.timeout = conn.began + seconds
-        queue.append(conn)
-        self.poller.register(conn.sock, event, lambda _: react(conn))
-
-    def _resume(self, conn: Connection, queue: deque[Connection]) -> None:
-        """End a wait."""
-        self.poller.unregister(conn.sock)
-        queue.remove(conn)
 
     def _receive(self, conn: Connection, data: bytes | None) -> None:
         """Buffer the next request of a connection, of which this was received."""
@@ -211,11 +179,13 @@ class BufferingWorker(ThreadWorker):
         if next_step := self._take(conn, data):
             next_step()
         else:
-            self._wait(conn, self.pending_conns, self._timeout, EVENT_READ, self._receive_more)
+            self.waiting.begin(
+                conn, self.waiting.pending, self._timeout, EVENT_READ, self._receive_more
+            )
 
     def _receive_more(self, conn: Connection) -> None:
         if next_step := self._take(conn, conn.receive()):
-            self._resume(conn, self.pending_conns)
+            self.waiting.end(conn, self.waiting.pending)
             next_step()
 
     def _take(self, conn: Connection, data: bytes | None) -> Callable[[], None] | None:
@@ -271,18 +241,17 @@ class BufferingWorker(ThreadWorker):
             next_step()
         else:
             conn.upload_seen = conn.incoming.received
-            self._wait(conn, self.receiving, self._timeout, EVENT_READ, self._receive_upload)
+            self.waiting.begin(
+                conn, self.waiting.receiving, self._timeout, EVENT_READ, self._receive_upload
+            )
 
     def _receive_upload(self, conn: Connection) -> None:
         if next_step := self._take(conn, conn.receive()):
-            self._resume(conn, self.receiving)
+            self.waiting.end(conn, self.waiting.receiving)
             next_step()
         elif conn.incoming.received - conn.upload_seen >= MIN_PROGRESS:
             conn.upload_seen = conn.incoming.received
-            conn.began = time.monotonic()
-            conn.timeout = conn.began + self._timeout
-            self.receiving.remove(conn)
-            self.receiving.append(conn)
+            self.waiting.prolong(conn, self.waiting.receiving, self._timeout)
 
     def _refuse(self, conn: Connection, error: Exception) -> None:
         send_error(conn, error, self.log)
@@ -351,21 +320,21 @@ class BufferingWorker(ThreadWorker):
         self.uploads.end(conn)
         if not conn.outgoing.is_sent:
             react = partial(self._send_rest, is_kept=is_kept)
-            self._wait(conn, self.sending, self._timeout, EVENT_WRITE, react)
+            self.waiting.begin(conn, self.waiting.sending, self._timeout, EVENT_WRITE, react)
         elif is_kept:
             self._keep(conn)
         else:
             self._linger(conn)
 
     def _send_rest(self, conn: Connection, is_kept: bool) -> None:
-        self._resume(conn, self.sending)
+        self.waiting.end(conn, self.waiting.sending)
         with suppress(ClientGoneError):
             conn.outgoing.send_rest()
         self.finish_request(conn, is_kept)
 
     def _close_unread(self, conn: Connection) -> None:
         self._log_unread(conn)
-        self._close_watched(conn)
+        self._close(conn)
 
     def _log_unread(self, conn: Connection) -> None:
         self.log.warning("closed a connection of %s: it did not take its answer", conn.host)
@@ -377,10 +346,10 @@ class BufferingWorker(ThreadWorker):
             return
         most = math.inf if self.alive else STOP_KEEPALIVE_LINGER
         seconds = min(self.cfg.keepalive, most)
-        self._wait(conn, self.keepalived_conns, seconds, EVENT_READ, self._receive_next)
+        self.waiting.begin(conn, self.waiting.keepalived, seconds, EVENT_READ, self._receive_next)
 
     def _receive_next(self, conn: Connection) -> None:
-        self._resume(conn, self.keepalived_conns)
+        self.waiting.end(conn, self.waiting.keepalived)
         self._receive(conn, conn.receive())
 
     def _linger(self, conn: Connection) -> None:
@@ -391,13 +360,15 @@ class BufferingWorker(ThreadWorker):
             self._close(conn)
         else:
             conn.discarded = 0
-            self._wait(conn, self.lingering, LINGER_SECONDS, EVENT_READ, self._discard)
+            self.waiting.begin(
+                conn, self.waiting.lingering, LINGER_SECONDS, EVENT_READ, self._discard
+            )
 
     def _discard(self, conn: Connection) -> None:
         data = conn.receive()
         conn.discarded += len(data or b"")
         if data == b"" or conn.discarded > MAX_LINGER_BYTES:
-            self._resume(conn, self.lingering)
+            self.waiting.end(conn, self.waiting.lingering)
             self._close(conn)
 
     def murder_pending(self) -> None:
@@ -407,17 +378,11 @@ class BufferingWorker(ThreadWorker):
         """
         super().murder_pending()
         self._start_due()
-        now = time.monotonic()
-        while self.sending and self.sending[0].timeout <= now:
-            self._close_unread(self.sending.popleft())
-        while self.receiving and self.receiving[0].timeout <= now:
-            self._close_watched(self.receiving.popleft())
-        while self.lingering and self.lingering[0].timeout <= now:
-            self._close_watched(self.lingering.popleft())
-
-    def _close_watched(self, conn: Connection) -> None:
-        self.poller.unregister(conn.sock)
-        self._close(conn)
+        for conn in self.waiting.take_overdue(self.waiting.sending):
+            self._close_unread(conn)
+        for queue in (self.waiting.receiving, self.waiting.lingering):
+            for conn in self.waiting.take_overdue(queue):
+                self._close(conn)
 
     def _close(self, conn: Connection) -> None:
         self.nr_conns -= 1

@@ -11,7 +11,7 @@ from app.rest.added_relations import add_relation
 from app.rest.collection import replaced_by_others
 from app.rest.relations import belongs_to, has_many
 from app.rest.resource import Resource
-from app.rest.views.collection import register_resource
+from app.rest.views.registration import register_resource
 
 from .models import Todo
 from .schemas import TodoSchema

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.access.rules import AUTHENTICATED, EVERYONE, OWNER, READ, WRITE, Rule, UserPrincipal, allow
 from app.config import ConfigurationError
 from app.database.session import db
-from app.rest.views.collection import register_resource
+from app.rest.views.registration import register_resource
 from tests.rest.clinic import Base, Patient, Physician, Room, resources
 from tests.support.answers import field_codes, refusal
 from tests.support.documents import blocks

@@ -9,7 +9,7 @@ from sqlalchemy.orm import aliased
 from app.access.rules import AUTHENTICATED, READ, allow
 from app.database.session import db
 from app.rest.relations import has_many, has_many_through
-from app.rest.views.collection import register_resource
+from app.rest.views.registration import register_resource
 from tests.support.answers import refusal
 
 from .sites import (

@@ -8,76 +8,23 @@ from sqlalchemy import delete, func, insert, select, update
 from app.access.rules import AUTHENTICATED, OWNER, READ, Rule, allow
 from app.database.session import db, transaction
 from app.rest.rows.scopes import MAX_CHECKED
-from app.rest.views.collection import check_relations, register_resource
 from tests.support.answers import field_codes, refusal
 from tests.support.races import at_once
 from tests.support.rows import make_admin, statements
 
 from .sites import (
     COORDINATOR,
-    Assignment,
-    Base,
-    Coordinator,
     Shift,
-    Site,
-    Team,
     resources,
 )
 
 DENIED = (403, "ACCESS_DENIED")
 
 
-@pytest.fixture
-def serve(make_app, api, token):
-    """Serve the sites. Ada is 1 and coordinates the sites 1 and 3, Bob is 2 and coordinates 2.
-
-    The shifts 1 and 2 are at site 1, and 3 is at site 2. The team 1 is at site 1.
-    """
-    bob = api.logged_in("bob@example.com")
-    callers = {"ada": token, "bob": bob}
-    served = []
-
-    def serve(*rules, change=lambda resource: resource, **options):
-        app = make_app()
-        for resource in map(change, resources(*rules, **options)):
-            register_resource(app, resource)
-        check_relations(app)
-        with app.app_context():
-            Base.metadata.create_all(db.engine)
-            db.session.execute(insert(Site), [{"name": name} for name in "abc"])
-            coordinators = [{"site_id": site, "user_id": 2 - site % 2} for site in (1, 2, 3)]
-            db.session.execute(insert(Coordinator), coordinators)
-            shifts = [{"title": "s", "site_id": site, "owner_id": 2} for site in (1, 1, 2)]
-            db.session.execute(insert(Shift), shifts)
-            db.session.execute(insert(Team), [{"name": "t"}, {"name": "u"}])
-            db.session.execute(insert(Assignment), [{"site_id": 1, "team_id": 1}])
-            db.session.commit()
-        served.append(app)
-
-        def call(verb, path, body=None, caller="ada"):
-            headers = {"Authorization": callers[caller]}
-            return app.test_client().open(f"/api{path}", method=verb, json=body, headers=headers)
-
-        call.app, call.tokens = app, callers
-        return call
-
-    yield serve
-    for app in served:
-        with app.app_context():
-            db.session.remove()
-            Base.metadata.drop_all(db.engine)
-
-
 def shifts(call):
     """Return the site of each shift, by its id."""
     with call.app.app_context():
         return dict(db.session.execute(select(Shift.id, Shift.site_id)).all())
-
-
-def links(call):
-    with call.app.app_context():
-        chosen = select(Assignment.site_id, Assignment.team_id)
-        return sorted(map(tuple, db.session.execute(chosen)))
 
 
 STORED = {1: 1, 2: 1, 3: 2}
@@ -245,62 +192,6 @@ def test_a_hook_may_delete_the_row_that_was_written(serve):
 
 
 @pytest.mark.both_databases
-def test_a_link_leaves_the_rows_of_both_sides_as_the_caller_may_write_them(serve):
-    call = serve()
-
-    # A team at another site too would be hers no more.
-    for verb, path in [("PUT", "/teams/1/sites/rel/2"), ("DELETE", "/teams/1/sites/rel/1")]:
-        assert refusal(call(verb, path)) == DENIED, path
-    assert refusal(call("DELETE", "/teams/1/sites")) == DENIED
-    assert links(call) == [(1, 1)]
-    assert call("PUT", "/teams/1/sites/rel/3").status_code == 204
-    assert call("DELETE", "/teams/1/sites/rel/1").status_code == 204
-    assert links(call) == [(3, 1)]
-
-
-@pytest.mark.both_databases
-def test_a_link_from_the_other_side_is_checked_alike(serve):
-    # Who reads teams must coordinate all of their sites, too.
-    call = serve(None, [allow(COORDINATOR)])
-
-    assert refusal(call("PUT", "/sites/1/teams/rel/2")) == (404, "MODEL_NOT_FOUND")
-    assert call("PUT", "/sites/3/teams/rel/1").status_code == 204
-    assert links(call) == [(1, 1), (3, 1)]
-    # Who sees a row by a link may end that.
-    for site in (1, 3):
-        assert call("DELETE", f"/sites/{site}/teams/rel/1").status_code == 204
-    assert links(call) == []
-
-
-@pytest.mark.both_databases
-def test_a_row_that_is_created_with_its_link_is_checked_with_it(serve):
-    call = serve(None, [allow(COORDINATOR)])
-
-    created = call("POST", "/sites/1/teams", {"name": "n"})
-
-    assert (created.status_code, created.json["name"]) == (200, "n")
-    assert refusal(call("POST", "/teams", {"name": "n"})) == DENIED
-    assert refusal(call("POST", "/sites/2/teams", {"name": "n"})) == (404, "MODEL_NOT_FOUND")
-    assert links(call) == [(1, 1), (1, created.json["id"])]
-
-
-@pytest.mark.both_databases
-def test_a_target_that_a_link_would_hide_from_the_caller_is_not_linked(serve):
-    loose = ~select(Assignment.team_id).where(Assignment.team_id == Team.id).exists()
-
-    def change(resource):
-        if resource.name != "teams":
-            return resource
-        roles = {"seer": lambda _user_id: loose}
-        return replace(resource, rules=lambda _: [allow("seer", access=READ)], roles=roles)
-
-    call = serve(change=change)
-
-    assert refusal(call("PUT", "/sites/1/teams/rel/2")) == DENIED
-    assert links(call) == [(1, 1)]
-
-
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "rules", [[allow(OWNER), allow(COORDINATOR)], [allow(OWNER)]], ids=["role", "owner"]
 )
@@ -452,18 +343,3 @@ def test_who_sends_the_owner_back_does_not_undo_that_another_request_changes_it(
 
         assert answer.status_code in (200, 403, 404, 422)
         assert call("GET", "/shifts/1").json["ownerId"] == 7
-
-
-@pytest.mark.both_databases
-def test_concurrent_ends_of_links_leave_a_row_its_last_one(serve):
-    call = serve()
-    assert call("PUT", "/teams/1/sites/rel/3").status_code == 204
-
-    def unlink(site):
-        headers = {"Authorization": call.tokens["ada"]}
-        return lambda client: client.delete(f"/api/teams/1/sites/rel/{site}", headers=headers)
-
-    answers = at_once(call.app, unlink(1), unlink(3))
-
-    assert sorted(answer.status_code for answer in answers) == [204, 403]
-    assert len(links(call)) == 1

@@ -10,8 +10,8 @@ from app.access.rules import EXECUTE, OWNER, READ, allow
 from app.database.session import db
 from app.rest.endpoint import Endpoint, Route
 from app.rest.resource import Resource
-from app.rest.views.collection import register_resource
 from app.rest.views.own_endpoints import describe_own
+from app.rest.views.registration import register_resource
 from app.todos.models import Todo
 from app.todos.schemas import TodoSchema
 from app.users.models import AccessToken

@@ -13,7 +13,7 @@ from app.database.session import db
 from app.rest.fields.base import Schema
 from app.rest.fields.ids import Id
 from app.rest.resource import Resource
-from app.rest.views.collection import check_relations, register_resource
+from app.rest.views.registration import check_relations, register_resource
 from tests.conftest import Api
 from tests.support.answers import field_codes, refusal
 from tests.support.rows import statements

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import insert
 
 from app.database.session import db
-from app.rest.views.collection import check_relations, register_resource
+from app.rest.views.registration import check_relations, register_resource
 from app.todos.models import Todo
 
 from .clinic import Base, resources

@@ -20,7 +20,7 @@ from app.rest.collection import served_collections
 from app.rest.fields.base import Schema
 from app.rest.relations import has_many_through
 from app.rest.resource import Resource
-from app.rest.views.collection import register_resource
+from app.rest.views.registration import register_resource
 from app.users.models import User
 from app.users.resource import users
 from tests.conftest import PASSWORD

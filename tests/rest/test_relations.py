@@ -11,7 +11,7 @@ from app.database.session import db, in_transaction
 from app.rest.added_relations import add_relation
 from app.rest.collection import get_resource, served_collections
 from app.rest.relations import belongs_to, embeds_one, has_many, references_many
-from app.rest.views.collection import check_relations
+from app.rest.views.registration import check_relations
 from app.signals import verification_request
 from tests.conftest import PASSWORD
 from tests.support.answers import field_codes, refusal

@@ -49,22 +49,27 @@ def test_it_listens_where_the_environment_says(read, variables, bind):
 
 def test_the_numbers_of_processes_and_threads_are_those_of_the_environment(read):
     settings = read(WEB_CONCURRENCY="3", THREADS="7")
+    most = read(WEB_CONCURRENCY="256", THREADS="100")
     defaults = read(WEB_CONCURRENCY="", THREADS="")
 
     assert (settings["workers"], settings["threads"]) == (3, 7)
+    assert (most["workers"], most["threads"]) == (256, 100)
     assert (defaults["workers"], defaults["threads"]) == (2, 4)
 
 
 @pytest.mark.parametrize(
     ("variables", "problem"),
     [
-        ({"WEB_CONCURRENCY": "0"}, "must be a whole number of at least 1, and is '0'"),
-        ({"WEB_CONCURRENCY": "-1"}, "must be a whole number of at least 1, and is '-1'"),
-        ({"WEB_CONCURRENCY": "two"}, "must be a whole number of at least 1, and is 'two'"),
-        ({"WEB_CONCURRENCY": "\u0662"}, "must be a whole number of at least 1"),
-        ({"WEB_CONCURRENCY": "9" * 5000}, "must be a whole number of at least 1"),
-        ({"THREADS": "0"}, "must be a whole number of at least 1, and is '0'"),
-        ({"THREADS": "1.5"}, "must be a whole number of at least 1, and is '1.5'"),
+        ({"WEB_CONCURRENCY": "0"}, "must be a whole number from 1 to 256, and is '0'"),
+        ({"WEB_CONCURRENCY": "257"}, "must be a whole number from 1 to 256, and is '257'"),
+        ({"WEB_CONCURRENCY": "100000"}, "must be a whole number from 1 to 256"),
+        ({"WEB_CONCURRENCY": "-1"}, "must be a whole number from 1 to 256, and is '-1'"),
+        ({"WEB_CONCURRENCY": "two"}, "must be a whole number from 1 to 256, and is 'two'"),
+        ({"WEB_CONCURRENCY": "\u0662"}, "must be a whole number from 1 to 256"),
+        ({"WEB_CONCURRENCY": "9" * 5000}, "must be a whole number from 1 to 256"),
+        ({"THREADS": "0"}, "must be a whole number from 1 to 100, and is '0'"),
+        ({"THREADS": "101"}, "must be a whole number from 1 to 100, and is '101'"),
+        ({"THREADS": "1.5"}, "must be a whole number from 1 to 100, and is '1.5'"),
         ({"PORT": "65536"}, "must be a whole number from 0 to 65535, and is '65536'"),
         ({"PORT": "http"}, "must be a whole number from 0 to 65535, and is 'http'"),
         ({"HOST": "127.0.0.1:80"}, "must be a name or an address without a port"),
@@ -89,7 +94,7 @@ def test_gunicorn_says_the_sentence_and_ends(tmp_path):
 
     assert result.returncode == 1
     assert result.stderr == (
-        "ostiary: WEB_CONCURRENCY must be a whole number of at least 1, and is '0'\n"
+        "ostiary: WEB_CONCURRENCY must be a whole number from 1 to 256, and is '0'\n"
     )
 
 
@@ -116,11 +121,11 @@ def ostiary(folder, *arguments, **variables):
         *[
             (
                 {"WEB_CONCURRENCY": value},
-                f"WEB_CONCURRENCY must be a whole number of at least 1, and is {value!r}",
+                f"WEB_CONCURRENCY must be a whole number from 1 to 256, and is {value!r}",
             )
-            for value in ("two", "-1", " ", "1.0")
+            for value in ("two", "-1", " ", "1.0", "100000")
         ],
-        ({"THREADS": "two"}, "THREADS must be a whole number of at least 1, and is 'two'"),
+        ({"THREADS": "two"}, "THREADS must be a whole number from 1 to 100, and is 'two'"),
         ({"PORT": "http"}, "PORT must be a whole number from 0 to 65535, and is 'http'"),
     ],
     ids=str,
@@ -154,6 +159,25 @@ def test_wrong_options_of_gunicorn_are_a_sentence_with_the_name_of_their_variabl
 
 
 @pytest.mark.live
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        ("--workers=100000", "gunicorn's workers must be at most 256, not 100000"),
+        ("--threads=101", "gunicorn's threads must be at most 100, not 101"),
+    ],
+)
+@pytest.mark.parametrize("program", ["ostiary", "gunicorn"])
+def test_options_of_gunicorn_have_the_same_bounds(tmp_path, program, option, sentence):
+    if program == "ostiary":
+        result = ostiary(tmp_path, "run", GUNICORN_CMD_ARGS=option, PORT="0")
+    else:
+        result = Installation(tmp_path).run("-m", "gunicorn", "wsgi:app", option, PORT="0")
+
+    assert result.returncode == 1
+    assert result.stderr.endswith(f"ostiary: {sentence}\n")
+    assert "Booting worker" not in result.stderr
+
+
 @pytest.mark.parametrize(
     "variables", [{"WEB_CONCURRENCY": "", "PORT": ""}, {"FORWARDED_ALLOW_IPS": "my-proxy"}], ids=str
 )

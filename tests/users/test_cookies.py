@@ -4,7 +4,7 @@ import pytest
 
 from app.access.rules import AUTHENTICATED, EXECUTE, READ, WRITE, allow
 from app.rest.resource import Resource
-from app.rest.views.collection import register_resource
+from app.rest.views.registration import register_resource
 from app.todos.models import Todo
 from app.todos.schemas import TodoSchema
 from tests.conftest import NEW, PASSWORD, Api

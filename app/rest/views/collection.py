@@ -1,37 +1,32 @@
 """The endpoints that every collection has."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
-from flask import Flask, current_app, jsonify, request
+from flask import current_app, jsonify, request
 from flask.typing import ResponseReturnValue
-from sqlalchemy import inspect
 from werkzeug.exceptions import Conflict
 
 from app.access.policy import CREATE, Grant, authorize, denial
 from app.access.rules import READ, WRITE
-from app.config import ConfigurationError
 from app.errors import InvalidFilter, ModelNotFound, TooManyRows
-from app.ids import UUID_LENGTH, Id
-from app.rest.added_relations import with_added_relations
-from app.rest.collection import Collection, served_collections
-from app.rest.endpoint import Endpoint, declare, declared_by, endpoints_of, register_endpoints
-from app.rest.filters.columns import check_types, has_short_ids
+from app.ids import Id
+from app.rest.changes import delete_one, update_all, update_one
+from app.rest.collection import Collection
+from app.rest.creation import create_rows
+from app.rest.endpoint import Endpoint, declare, declared_by, endpoints_of
 from app.rest.relations import Relation
 from app.rest.requests.bodies import read_body, read_items
 from app.rest.requests.parameters import is_given, parse_parameter, read_parameter
 from app.rest.resource import Resource
 from app.rest.rows.dependents import DELETION_ERRORS
-from app.rest.rows.mapper_events import check_events
 from app.rest.rows.repository import Conditions, Row
 from app.rest.rows.scopes import WriteScope
 from app.rest.rows.writer import MAX_ROWS
-from app.rest.shared_methods import switch_off, unknown_methods
 from app.settings import is_compatible
 
-from .includes import check_scope
 from .lists import find_list, read_list
 from .own_endpoints import bind_own, describe_own
 from .paging import respond_page
@@ -113,7 +108,7 @@ class RowViews:
         try:
             row_id = self.collection.authorize_id(grant, id)
             check = read_check(self.collection)
-            self.collection.delete_one(row_id, self.rows.scope(grant), check)
+            delete_one(self.collection, row_id, self.rows.scope(grant), check)
         except ModelNotFound:
             # As LoopBack 3 answers; a row that the caller may not delete is none that is missing.
             if not (grant.covers_all and self._may_miss_deleted()):
@@ -147,7 +142,7 @@ class RowViews:
     ) -> ResponseReturnValue:
         check = check_first(self.collection, row_id, scope.conditions)
         changes = without_echo(self.collection, row_id, scope.conditions, body)
-        row = self.collection.update_one(row_id, scope, changes, partial, check)
+        row = update_one(self.collection, row_id, scope, changes, partial, check)
         return respond_row(self.collection, row)
 
 
@@ -159,7 +154,7 @@ class CollectionViews(RowViews):
         """Create one row, or all rows of an array or none."""
         body = read_items()
         required = self.rows.written_scope(grant) if grant.by_row else ()
-        rows = self.collection.create(body, grant.user_id, required=required)
+        rows = create_rows(self.collection, body, grant.user_id, required=required)
         return respond_created(self.collection, rows, body)
 
     @declare("find", READ, "GET /", query="filter", answer="[{}WithRelations]", has_pages=True)
@@ -235,7 +230,7 @@ class CollectionViews(RowViews):
         values = self.collection.load(self.collection.schema, read_body(), partial=True)
         if not values:
             return jsonify({"count": self.rows.count(scope.conditions)})
-        return jsonify({"count": self.collection.update_all(scope, values)})
+        return jsonify({"count": update_all(self.collection, scope, values)})
 
     # Before findById, whose GET would answer HEAD too.
     @declare("exists", READ, "GET /<id>/exists", "HEAD /<id>", answer="Exists", finds_row=True)
@@ -275,7 +270,7 @@ class CollectionViews(RowViews):
             raise denial(self.collection.name)
         check_new()
         required = [*self.rows.written_scope(creation), *grant.written_scope(None)]
-        rows = self.collection.create(body, grant.user_id, required=required)
+        rows = create_rows(self.collection, body, grant.user_id, required=required)
         return respond_row(self.collection, rows[0])
 
     def _upsert(self, grant: Grant, partial: bool) -> ResponseReturnValue:
@@ -299,115 +294,6 @@ class CollectionViews(RowViews):
         if where is None:
             raise InvalidFilter("where is missing: it must say which rows are meant.")
         return self.rows.conditions(self.collection.parse({"where": where}))
-
-
-def check_relations(app: Flask) -> None:
-    """Raise ConfigurationError for relations to a resource, or by an attribute, that is none."""
-    collections = served_collections.of(app)
-    with app.app_context():
-        for collection in collections.values():
-            for name, relation in collection.relations.items():
-                problem = _relation_problem(collection, relation, collections)
-                if relation.scope and not problem:
-                    problem = _scope_problem(collection, name)
-                if problem:
-                    raise ConfigurationError(f"the relation {collection.name}.{name}: {problem}")
-
-
-def _scope_problem(collection: Collection, name: str) -> str:
-    try:
-        check_scope(collection, name)
-    except InvalidFilter as error:
-        return f"its scope cannot be used: {error.description}"
-    return ""
-
-
-def _relation_problem(
-    collection: Collection, relation: Relation, collections: Mapping[str, Collection]
-) -> str:
-    names = relation.types.values() or [relation.target]
-    targets = [collection if relation.is_embedded else collections.get(name) for name in names]
-    for name, target in zip(names, targets, strict=True):
-        if target is None:
-            return f"there is no model {name}"
-        holder = relation.holder(collection.model, target.model)
-        if problem := _key_problem(relation, inspect(holder).columns, holder.__name__):
-            return problem
-        parent = target if relation.has_types else collection
-        if relation.discriminator and not _may_hold(relation, holder, parent):
-            return f"{relation.foreign_key} of {holder.__name__} has no ids of {parent.name}"
-    shown = {column.key for column in collection.properties.values()}
-    if relation.has_own_key and (hidden := {*relation.attributes} - shown):
-        return f"{min(hidden)} must be a property, so that clients can read it"
-    return ""
-
-
-def _key_problem(relation: Relation, columns: Container[str], holder: str) -> str:
-    missing = [key for key in relation.attributes if key not in columns]
-    return f"{holder} has no attribute {missing[0]}" if missing else ""
-
-
-def _may_hold(relation: Relation, holder: type[Any], parent: Collection) -> bool:
-    """Tell whether a foreign key may have the ids of rows of several resources."""
-    made = inspect(holder).columns[relation.foreign_key].type.python_type
-    return made is str or made is parent.id_form.python_type
-
-
-def register_resource(app: Flask, resource: Resource) -> None:
-    """Serve a resource: the endpoints of every collection, of its relations and its own.
-
-    Raises ConfigurationError for a name that is taken, and for columns, listeners, rules, paths and
-    names of methods that cannot be used.
-    """
-    if resource.name in served_collections.of(app):
-        raise ConfigurationError(f"{resource.name} is served already; set another name")
-    resource = with_added_relations(app, resource)
-    collection = Collection(resource, app.config)
-    check_types(resource.name, collection.properties)
-    _check_id(collection)
-    check_events(resource.name, resource.model)
-    collection.add_to(app)
-    endpoints = all_endpoints(collection)
-    if is_compatible(app.config):
-        endpoints = [_refusing(collection, endpoint) for endpoint in endpoints]
-    if unknown := unknown_methods(endpoints, resource.shared_methods):
-        raise ConfigurationError(f"{resource.name}: {next(iter(unknown.values()))}")
-    if resource.is_public:
-        endpoints = switch_off(endpoints, app.config["SHARED_METHODS"], resource.shared_methods)
-    else:
-        endpoints = [replace(endpoint, is_served=lambda _: False) for endpoint in endpoints]
-    rules = resource.rules(app.config)
-    register_endpoints(app, resource.name, endpoints, rules, resource.path, resource.roles)
-
-
-def _refusing(collection: Collection, endpoint: Endpoint) -> Endpoint:
-    """Return an endpoint that refuses, as LoopBack 3 does, rows that are not the caller's.
-
-    To those whom only a rule for $owner allows the call: also rows that do not exist, so that the
-    answer does not tell which do.
-    """
-
-    @wraps(endpoint.view)
-    def view(grant: Grant, **arguments: Any) -> Any:
-        try:
-            return endpoint.view(grant, **arguments)
-        except ModelNotFound as error:
-            row_id = arguments.get("id")
-            is_row = error.model == collection.singular and str(error.row_id) == row_id
-            if not (is_row and grant.only_own):
-                raise
-            raise denial(collection.name, row_id) from None
-
-    return replace(endpoint, view=view)
-
-
-def _check_id(collection: Collection) -> None:
-    """Raise ConfigurationError for a model whose new rows would have no id."""
-    if has_short_ids(collection.rows.key) and not collection.resource.id_on_create:
-        raise ConfigurationError(
-            f"{collection.name}.id: a UUID does not fit into it; set id_on_create, or its length to"
-            f" {UUID_LENGTH}"
-        )
 
 
 def all_endpoints(

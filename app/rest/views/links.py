@@ -13,7 +13,9 @@ from app.access.rules import READ, WRITE
 from app.database.session import connection, transaction
 from app.errors import UNKNOWN_PROPERTY, TooManyRows, ValidationError
 from app.ids import Id
+from app.rest.changes import delete_one
 from app.rest.collection import Collection, served_collections
+from app.rest.creation import check_linked, prepare_rows
 from app.rest.endpoint import NO_CONTENT, declare
 from app.rest.relations import Relation
 from app.rest.requests.bodies import read_body, read_items
@@ -76,7 +78,7 @@ class Links:
         if model is None:
             return [{**link, **relation.new_link_id()} for link in links]
         bodies = [{**self._given_id(model), **(body or {})} for _ in links]
-        return model.prepare(bodies if many else bodies[0], user_id, each=links)
+        return prepare_rows(model, bodies if many else bodies[0], user_id, each=links)
 
     def _given_id(self, model: Collection) -> Values:
         """Return the id of a new link, if clients choose it and the database does not."""
@@ -123,8 +125,8 @@ class ThroughViews(Related):
         body = read_items()
         # A link each.
         if isinstance(body, list) and (model := links.model):
-            self.target.check_linked(body, model)
-        new, many = self.target.prepare(body, user_id), isinstance(body, list)
+            check_linked(self.target, body, model)
+        new, many = prepare_rows(self.target, body, user_id), isinstance(body, list)
 
         def link(rows: Sequence[Row]) -> None:
             row_ids = [row.id for row in rows]
@@ -193,13 +195,13 @@ class ThroughViews(Related):
         parent_id, permitted = self.parent_id(grant, id), self.target_scope("deleteById")
         row_id = self.child_id(id, fk, [self.belonging(parent_id), *permitted])
         check = read_check(target)
-        with transaction():
+        with self._checked_parent(grant, parent_id):
             # Links that are rows of the target themselves stay, as other rows do that refer to it.
             if self.relation.through is not target.model:
                 # Before the row, whose end would leave it without one.
                 count = links.delete(links.between(parent_id, row_id))
                 target.or_404(row_id, count or None)
-            target.delete_one(row_id, permitted, check)
+            delete_one(target, row_id, permitted, check)
         return NO_CONTENT
 
     @declare(
@@ -279,18 +281,25 @@ class ThroughViews(Related):
             target.writer.check_written([row_id], of_target)
 
     def _unlink(self, grant: Grant, parent_id: Id, links: Conditions) -> int:
-        """End links; raise the access error if the parent then is not as the permission needs it.
+        """End links; raise what `_checked_parent` does."""
+        if not self.parent.rows.written_scope(grant):
+            return Links(self.relation).delete(links)
+        with self._checked_parent(grant, parent_id):
+            return Links(self.relation).delete(links)
 
-        The other side may be: who reads a row by a link may end that.
+    @contextmanager
+    def _checked_parent(self, grant: Grant, parent_id: Id) -> Iterator[None]:
+        """End links in the block, in a transaction; raise the access error for what it leaves.
+
+        The parent must be as the permission needs it. The other side may be as it is: who reads a
+        row by a link may end that.
         """
         required = self.parent.rows.written_scope(grant)
-        if not required:
-            return Links(self.relation).delete(links)
         with transaction():
-            self.parent.rows.lock(parent_id)
-            count = Links(self.relation).delete(links)
+            if required:
+                self.parent.rows.lock(parent_id)
+            yield
             self.parent.writer.check_written([parent_id], required)
-        return count
 
 
 def _place(side: tuple[Collection, Id]) -> tuple[str, str]:

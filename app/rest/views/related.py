@@ -12,6 +12,7 @@ from sqlalchemy import Select, and_, cast, select
 from app.access.policy import CREATE, CREATE_RELATED, Grant
 from app.database.ids import key_value
 from app.ids import Id
+from app.rest.changes import update_one
 from app.rest.collection import Collection
 from app.rest.relations import Relation
 from app.rest.requests.bodies import read_body
@@ -159,5 +160,5 @@ class Related:
         conditions = scope.conditions
         body, check = read_body(), check_first(self.target, row_id, conditions)
         changes = without_echo(self.target, row_id, conditions, body)
-        row = self.target.update_one(row_id, scope, changes, partial=True, check=check)
+        row = update_one(self.target, row_id, scope, changes, partial=True, check=check)
         return respond_row(self.target, row)

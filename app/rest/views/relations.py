@@ -15,7 +15,9 @@ from app.access.policy import Grant, denial
 from app.access.rules import READ, WRITE
 from app.database.session import transaction
 from app.errors import RelationEmpty, TooManyRows
+from app.rest.changes import delete_one
 from app.rest.collection import Collection, served_collections
+from app.rest.creation import create_rows, prepare_rows
 from app.rest.endpoint import NO_CONTENT, Endpoint, declare, declared_by, endpoints_of
 from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
 from app.rest.requests.bodies import read_body, read_items
@@ -91,7 +93,7 @@ class HasOneViews(Related):
         """Create the row that belongs to the parent, if there is none."""
         parent_id = self.parent_id(grant, id)
         user_id, required = self.creation()
-        new = self.target.prepare(read_body(), user_id, self.link_to(parent_id))
+        new = prepare_rows(self.target, read_body(), user_id, self.link_to(parent_id))
         with transaction():
             # Concurrent requests create one after the other.
             self.parent.rows.lock(parent_id)
@@ -126,7 +128,7 @@ class HasOneViews(Related):
         """Delete the row that belongs to the parent."""
         scope = self.scope(grant, id, "deleteById")
         row_id, check = self._changed_child(id, scope).id, read_check(self.target)
-        self.target.delete_one(row_id, scope, check)
+        delete_one(self.target, row_id, scope, check)
         return NO_CONTENT
 
     def _only_child(self, scope: Conditions) -> Any:
@@ -218,7 +220,7 @@ class HasManyViews(Related):
         link = self.link_to(self.parent_id(grant, id))
         user_id, required = self.creation()
         body = read_items()
-        rows = self.target.create(body, user_id, link, [*required, *self.kept(grant)])
+        rows = create_rows(self.target, body, user_id, link, [*required, *self.kept(grant)])
         return respond_created(self.target, rows, body)
 
     @declare(
@@ -233,7 +235,7 @@ class HasManyViews(Related):
         """Delete one row that belongs to the parent."""
         conditions = self.scope(grant, id, "deleteById")
         row_id, check = self.child_id(id, fk, conditions), read_check(self.target)
-        self.target.delete_one(row_id, conditions, check)
+        delete_one(self.target, row_id, conditions, check)
         return NO_CONTENT
 
     @declare(

@@ -3,7 +3,7 @@
 from flask import Flask
 
 from app.database.purging import purger
-from app.rest.views.collection import register_resource
+from app.rest.views.registration import register_resource
 from app.users.models import AccessToken
 from app.users.resource import users_of
 from app.users.sessions.tokens import purge_batch
