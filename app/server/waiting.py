@@ -33,7 +33,7 @@ class Waiting:
         # Those that wait for the client to close them.
         self.lingering = Queue()
 
-    def begin(
+    def watch(
         self,
         conn: Connection,
         queue: Queue,

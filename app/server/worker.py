@@ -179,7 +179,7 @@ class BufferingWorker(ThreadWorker):
         if next_step := self._take(conn, data):
             next_step()
         else:
-            self.waiting.begin(
+            self.waiting.watch(
                 conn, self.waiting.pending, self._timeout, EVENT_READ, self._receive_more
             )
 
@@ -241,7 +241,7 @@ class BufferingWorker(ThreadWorker):
             next_step()
         else:
             conn.upload_seen = conn.incoming.received
-            self.waiting.begin(
+            self.waiting.watch(
                 conn, self.waiting.receiving, self._timeout, EVENT_READ, self._receive_upload
             )
 
@@ -320,7 +320,7 @@ class BufferingWorker(ThreadWorker):
         self.uploads.end(conn)
         if not conn.outgoing.is_sent:
             react = partial(self._send_rest, is_kept=is_kept)
-            self.waiting.begin(conn, self.waiting.sending, self._timeout, EVENT_WRITE, react)
+            self.waiting.watch(conn, self.waiting.sending, self._timeout, EVENT_WRITE, react)
         elif is_kept:
             self._keep(conn)
         else:
@@ -346,7 +346,7 @@ class BufferingWorker(ThreadWorker):
             return
         most = math.inf if self.alive else STOP_KEEPALIVE_LINGER
         seconds = min(self.cfg.keepalive, most)
-        self.waiting.begin(conn, self.waiting.keepalived, seconds, EVENT_READ, self._receive_next)
+        self.waiting.watch(conn, self.waiting.keepalived, seconds, EVENT_READ, self._receive_next)
 
     def _receive_next(self, conn: Connection) -> None:
         self.waiting.end(conn, self.waiting.keepalived)
@@ -360,7 +360,7 @@ class BufferingWorker(ThreadWorker):
             self._close(conn)
         else:
             conn.discarded = 0
-            self.waiting.begin(
+            self.waiting.watch(
                 conn, self.waiting.lingering, LINGER_SECONDS, EVENT_READ, self._discard
             )
 
