@@ -60,9 +60,9 @@ LONG = {
 }
 
 
-def pytest_xdist_auto_num_workers():
-    """Use a process more than there are processors: tests wait for servers and browsers."""
-    return os.cpu_count() + 1
+def pytest_xdist_auto_num_workers(config):
+    """Use a process for each processor, and two more for tests that wait for other processes."""
+    return os.cpu_count() + (2 if config.option.markexpr == "live" else 0)
 
 
 def pytest_configure(config):

@@ -156,11 +156,11 @@ def _proxies(url: str) -> dict[str, str]:
 
 
 def _check_answer(response: requests.Response, **_options: object) -> None:
-    """Raise ProviderError for an answer that is not read as it is."""
-    if response.headers.get("Content-Encoding", "identity") != "identity":
-        raise ProviderError("its answer is compressed")
-    if response.is_redirect:
-        raise ProviderError("its answer is a redirect")
+    """Close the connection of an answer that is not read as it is; raise ProviderError."""
+    is_compressed = response.headers.get("Content-Encoding", "identity") != "identity"
+    if is_compressed or response.is_redirect:
+        response.close()
+        raise ProviderError(f"its answer is {'compressed' if is_compressed else 'a redirect'}")
 
 
 def _host(url: str) -> str:

@@ -178,6 +178,7 @@ def test_options_of_gunicorn_have_the_same_bounds(tmp_path, program, option, sen
     assert "Booting worker" not in result.stderr
 
 
+@pytest.mark.live
 @pytest.mark.parametrize(
     "variables", [{"WEB_CONCURRENCY": "", "PORT": ""}, {"FORWARDED_ALLOW_IPS": "my-proxy"}], ids=str
 )

@@ -117,8 +117,6 @@ class Mover:
         for _, row in batch:
             try:
                 yield plan.label(row), plan.convert(row)
-            except RecursionError:
-                self._journal.refuse(plan.name, "is nested too deeply", plan.label(row))
             except (Refused, InvalidValue) as error:
                 self._journal.refuse(plan.name, str(error), plan.label(row))
             except LeftOut as error:

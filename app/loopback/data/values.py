@@ -31,6 +31,8 @@ FALSE = (False, 0, "0", "false", "f", "n", "no", "", b"\x00")
 POINT = re.compile(r"\(([-+.\deE]+),([-+.\deE]+)\)", re.ASCII)
 # MySQL's time of rows without one.
 ZERO_TIME = "0000-00-00"
+#: Levels of objects and arrays in a value of a LoopBack application that is moved.
+MAX_DEPTH = 100
 # The most that a whole number of 64 bits holds.
 MAX_INTEGER = 2**63 - 1
 BLANK = {None, ""}
@@ -270,15 +272,17 @@ def checked_json(value: object) -> object:
     return found
 
 
-def to_json(value: object) -> Any:
-    """Return a value as JSON has it: times and ObjectIds are texts."""
+def to_json(value: object, depth: int = 0) -> Any:
+    """Return a value as JSON has it, with times and ObjectIds as texts; raise InvalidValue."""
+    if depth > MAX_DEPTH:
+        raise InvalidValue("is nested too deeply")
     if value is None or isinstance(value, str | bool | int | float):
         # BSON's whole numbers of 64 bits are a subclass.
         return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if isinstance(value, Mapping):
-        return {str(key): to_json(item) for key, item in value.items()}
+        return {str(key): to_json(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [to_json(item) for item in value]
+        return [to_json(item, depth + 1) for item in value]
     if isinstance(value, datetime):
         aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
         return iso_time(aware)
