@@ -283,6 +283,11 @@ def to_json(value: object, depth: int = 0) -> Any:
         return {str(key): to_json(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [to_json(item, depth + 1) for item in value]
+    return _written(value)
+
+
+def _written(value: object) -> object:
+    """Return a value that JSON does not have as one that it has."""
     if isinstance(value, datetime):
         aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
         return iso_time(aware)
