@@ -35,6 +35,7 @@ function Many({ model, id, name, isCounted }) {
 }
 
 function One({ model, id, row, relation: { name, type, foreignKey }, target }) {
+  const { may } = useAdmin();
   const path = `${model.path}/${encodeURIComponent(id)}/${name}`;
   const isAsked = type === "hasOne";
   const found = useCall(async () => (isAsked ? (await call("GET", path)).body[target.idName] : row[foreignKey]), [path]);
@@ -42,5 +43,6 @@ function One({ model, id, row, relation: { name, type, foreignKey }, target }) {
   if (key === null || key === undefined) {
     return html`<li>${name} <span class="muted">${found.isLoading ? "…" : "none"}</span></li>`;
   }
-  return html`<li><a href=${hrefOf(["rows", target.name, String(key)])}>${name}</a> <span class="muted">${target.singular} ${key}</span></li>`;
+  const label = may(target.name, "findById") ? html`<a href=${hrefOf(["rows", target.name, String(key)])}>${name}</a>` : name;
+  return html`<li>${label} <span class="muted">${target.singular} ${key}</span></li>`;
 }

@@ -56,7 +56,7 @@ function Rows({ model, path, segments, query, isChosen, children }) {
     properties=${properties}
     columns=${columnsOf(model, properties, admin)}
     idName=${model.idName}
-    linkOf=${(row) => ["rows", model.name, row[model.idName]]}
+    linkOf=${admin.may(model.name, "findById") && ((row) => ["rows", model.name, row[model.idName]])}
     selection=${(columns) => selectionOf(model, properties, columns, admin)}
     version=${version}
     bulk=${isChosen && mayChange ? bulk : undefined}
@@ -97,7 +97,7 @@ function columnsOf(model, properties, admin) {
 
 function cell(model, property, row, admin) {
   const value = row[property.name];
-  if (property.name === model.idName) {
+  if (property.name === model.idName && admin.may(model.name, "findById")) {
     return html`<a class="open" href=${hrefOf(["rows", model.name, value])}>${value}</a>`;
   }
   const target = property.target && admin.model(property.target);

@@ -49,7 +49,7 @@ function Head({ column: { name, title, isOrderable }, order, onOrder }) {
   const next = isHere && direction === "ASC" ? `${name} DESC` : name;
   const sort = isHere ? (direction === "ASC" ? "ascending" : "descending") : undefined;
   return html`<th role="columnheader" scope="col" aria-sort=${sort}>
-    <button type="button" onClick=${() => onOrder(next)}>${title}<span aria-hidden="true">${{ ascending: " ↑", descending: " ↓" }[sort]}</span></button>
+    <button type="button" onClick=${() => onOrder(next)}>${title}<span aria-hidden="true" class=${sort ? "" : "muted"}> ${{ ascending: "↑", descending: "↓" }[sort] ?? "↕"}</span></button>
   </th>`;
 }
 

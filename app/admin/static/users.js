@@ -37,7 +37,8 @@ export default function Users({ segments, query }) {
 }
 
 function AllUsers({ query }) {
-  const { model, mayUsers } = useAdmin();
+  const { model, mayUsers, mayAdmin } = useAdmin();
+  const isOpened = mayAdmin("findUserById");
   const properties = [...propertiesOf(model("users") ?? BASICS).filter(({ isReadable }) => isReadable), DISABLED];
   const known = ["id", "email", "username", "roles", "disabled", "emailVerified", "created", "realm"];
   const own = properties.filter(({ name }) => !known.includes(name));
@@ -50,8 +51,8 @@ function AllUsers({ query }) {
       segments=${["users"]}
       query=${query}
       properties=${properties}
-      columns=${[...COLUMNS, ...own.map(({ name }) => ({ name, title: name, isOrderable: true, render: (user) => String(user[name] ?? "") }))]}
-      linkOf=${({ id }) => ["users", String(id)]}
+      columns=${[idColumn(isOpened), ...COLUMNS, ...own.map(({ name }) => ({ name, title: name, isOrderable: true, render: (user) => String(user[name] ?? "") }))]}
+      linkOf=${isOpened && (({ id }) => ["users", String(id)])}
       parameters=${role ? { role } : {}}
       extra=${{ role }}
       tools=${html`<${RoleFilter} role=${role} onChange=${(name) => go(["users"], { ...writeState({ ...readState(query), skip: 0 }), role: name })} />`}
@@ -66,8 +67,12 @@ function RoleFilter({ role, onChange }) {
   </form>`;
 }
 
+function idColumn(isOpened) {
+  const render = ({ id }) => (isOpened ? html`<a class="open" href=${hrefOf(["users", String(id)])}>${id}</a>` : id);
+  return { name: "id", title: "id", isShort: true, isShown: true, isOrderable: true, render };
+}
+
 const COLUMNS = [
-  { name: "id", title: "id", isShort: true, isShown: true, isOrderable: true, render: ({ id }) => html`<a class="open" href=${hrefOf(["users", String(id)])}>${id}</a>` },
   { name: "email", title: "email", isShown: true, isOrderable: true, render: ({ email }) => email },
   { name: "username", title: "username", isShown: true, isOrderable: true, render: ({ username }) => username ?? "" },
   { name: "roles", title: "roles", isShown: true, render: ({ roles }) => roles.map((name) => html`<span class="badge" key=${name}>${name}</span> `) },
