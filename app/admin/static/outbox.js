@@ -61,7 +61,7 @@ function Recipient({ email }) {
 const COLUMNS = [
   { name: "id", title: "id", isShort: true, isShown: true, isOrderable: true, render: ({ id }) => id },
   { name: "event", title: "event", isShown: true, render: ({ event }) => event },
-  { name: "subscriber", title: "by", isShown: true, render: ({ subscriber }) => subscriber },
+  { name: "subscriber", title: "by", render: ({ subscriber }) => subscriber },
   { name: "recipient", title: "to", isShown: true, render: ({ recipient }) => recipient && html`<${Recipient} email=${recipient} />` },
   { name: "state", title: "state", isShort: true, isShown: true, render: ({ state }) => html`<span class="badge ${LOOKS[state] ?? ""}">${state}</span>` },
   { name: "attempts", title: "attempts", isShort: true, isShown: true, render: ({ attempts }) => attempts },
