@@ -33,6 +33,8 @@ PENDING_DELIVERIES = select(_pending.c.number, OutboxEvent.created).outerjoin(
 RETRIED = (FAILED, EXPIRED)
 # The names that events have for the address that a mail goes to; the first one that is there.
 ADDRESSES = ("to", "old_email", "email")
+# Deliveries whose recipients are read by one statement: databases bound its parameters.
+READ_TOGETHER = 1000
 # What is said of a delivery that somebody has given up.
 GIVEN_UP = "given up by an operator"
 
@@ -50,8 +52,11 @@ def find_recipients(delivery_ids: Sequence[int]) -> list[str | None]:
     """Return the address that each of these deliveries is for; None where its event has none."""
     # As text, since one event whose data cannot be read must not keep others from being listed.
     data = select(Delivery.id, cast(OutboxEvent.data, Text)).join(OutboxEvent)
-    rows = db.session.execute(data.where(Delivery.id.in_(delivery_ids)))
-    found = {delivery_id: _recipient(text) for delivery_id, text in rows}
+    found: dict[int, str | None] = {}
+    for first in range(0, len(delivery_ids), READ_TOGETHER):
+        ids = delivery_ids[first : first + READ_TOGETHER]
+        rows = db.session.execute(data.where(Delivery.id.in_(ids)))
+        found |= {delivery_id: _recipient(text) for delivery_id, text in rows}
     return [found.get(delivery_id) for delivery_id in delivery_ids]
 
 
