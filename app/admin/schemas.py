@@ -107,6 +107,15 @@ class DeliverySchema(Schema):
     id = fields.Integer(dump_only=True)
     event = fields.String(dump_only=True)
     subscriber = fields.String(dump_only=True)
+    # Filled in for a whole page: it is in the data of the event, which may be damaged.
+    recipient = fields.String(
+        dump_only=True,
+        allow_none=True,
+        metadata={
+            "description": "The email address that it is for; null if it has none.",
+            "examples": ["ada@example.com"],
+        },
+    )
     state = fields.String(dump_only=True)
     attempts = fields.Integer(dump_only=True)
     created = Timestamp(dump_only=True)

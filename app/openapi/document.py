@@ -45,7 +45,9 @@ def build(app: Flask) -> Json:
         info={"description": INTRODUCTION},
     )
     for collection in _tagged(app):
-        spec.tag({"name": collection.name, "description": collection.model.__doc__})
+        # The rest of it is for those who write Python.
+        text = (collection.model.__doc__ or "").partition("\n")[0]
+        spec.tag({"name": collection.name, "description": text})
     add_components(spec)
     schemas, shared = Schemas(cast("OpenAPIConverter", plugin.converter), app), dict[str, Json]()
     for path, operations in _paths(app, schemas, shared).items():

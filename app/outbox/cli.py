@@ -14,8 +14,8 @@ from .models import STATES
 from .worker import worker
 
 COLUMNS = (
-    *("id", "event", "subscriber", "state", "attempts", "created", "deadline", "requestId"),
-    "lastError",
+    *("id", "event", "subscriber", "recipient", "state", "attempts", "created", "deadline"),
+    *("requestId", "lastError"),
 )
 STOP_SIGNALS = signal.SIGTERM, signal.SIGINT
 
@@ -47,11 +47,14 @@ def run(once: bool) -> None:
 @json_option
 def list_(state: str | None, limit: int, as_json: bool) -> None:
     """List deliveries, the newest first."""
+    found = maintenance.list_deliveries(state, limit)
+    recipients = maintenance.find_recipients([delivery.id for delivery, _event in found])
     rows = [
         (
             delivery.id,
             event.event,
             delivery.subscriber,
+            recipient,
             delivery.state,
             delivery.attempts,
             event.created,
@@ -59,7 +62,7 @@ def list_(state: str | None, limit: int, as_json: bool) -> None:
             event.request_id,
             delivery.last_error,
         )
-        for delivery, event in maintenance.list_deliveries(state, limit)
+        for (delivery, event), recipient in zip(found, recipients, strict=True)
     ]
     print_rows(COLUMNS, rows, as_json)
 

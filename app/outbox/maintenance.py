@@ -1,10 +1,11 @@
 """Listing and retrying deliveries, and purging what is finished."""
 
+import json
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
-from sqlalchemy import ColumnElement, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Text, cast, exists, func, or_, select, update
 from sqlalchemy.orm import defer
 from werkzeug.exceptions import Conflict
 
@@ -30,6 +31,10 @@ PENDING_DELIVERIES = select(_pending.c.number, OutboxEvent.created).outerjoin(
 )
 # The states of what can be retried.
 RETRIED = (FAILED, EXPIRED)
+# The names that events have for the address that a mail goes to; the first one that is there.
+ADDRESSES = ("to", "old_email", "email")
+# Deliveries whose recipients are read by one statement: databases bound its parameters.
+READ_TOGETHER = 1000
 # What is said of a delivery that somebody has given up.
 GIVEN_UP = "given up by an operator"
 
@@ -41,6 +46,29 @@ def list_deliveries(state: str | None, limit: int) -> list[tuple[Delivery, Outbo
         rows = rows.where(Delivery.state == state)
     rows = rows.limit(limit).options(WITHOUT_DATA)
     return [(row[0], row[1]) for row in db.session.execute(rows)]
+
+
+def find_recipients(delivery_ids: Sequence[int]) -> list[str | None]:
+    """Return the address that each of these deliveries is for; None where its event has none."""
+    # As text, since one event whose data cannot be read must not keep others from being listed.
+    data = select(Delivery.id, cast(OutboxEvent.data, Text)).join(OutboxEvent)
+    found: dict[int, str | None] = {}
+    for first in range(0, len(delivery_ids), READ_TOGETHER):
+        ids = delivery_ids[first : first + READ_TOGETHER]
+        rows = db.session.execute(data.where(Delivery.id.in_(ids)))
+        found |= {delivery_id: _recipient(text) for delivery_id, text in rows}
+    return [found.get(delivery_id) for delivery_id in delivery_ids]
+
+
+def _recipient(text: str) -> str | None:
+    """Return the address in the data of an event."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    known = data if isinstance(data, dict) else {}
+    addresses = (known[name] for name in ADDRESSES if isinstance(known.get(name), str))
+    return next(addresses, None)
 
 
 def count_failed() -> int:

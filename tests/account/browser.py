@@ -80,6 +80,13 @@ class AccountPage:
     def expect_text(self, text: str) -> None:
         expect(self.page.get_by_text(text).first).to_be_visible()
 
+    def expect_dialog_in_the_middle(self) -> None:
+        """Expect an open dialog with as much space above as below."""
+        dialog = self.page.get_by_role("dialog")
+        expect(dialog).to_be_visible()
+        box, window = dialog.bounding_box(), self.page.viewport_size
+        assert abs(2 * box["y"] + box["height"] - window["height"]) <= 2
+
     def row(self, name: str) -> Locator:
         return self.page.locator(".rows li", has_text=name)
 

@@ -19,7 +19,7 @@ from tests.support.live import serve_app
 from tests.support.rows import make_old
 from tests.support.second_factors import FACTOR_KEY, Device
 
-from .browser import AccountPage
+from .browser import SIZES, AccountPage
 from .conftest import Service
 
 pytestmark = pytest.mark.live
@@ -45,6 +45,7 @@ def make_tables(url, folder, settings):
 def add_app(account):
     """Add an authenticator app on the page; return it."""
     account.press("Add an authenticator app")
+    account.expect_dialog_in_the_middle()
     account.fill(Name="phone")
     account.press("Next")
     secret = account.page.locator("dialog code").inner_text().replace(" ", "")
@@ -168,11 +169,26 @@ def test_an_authenticator_app_and_recovery_codes_are_added_and_log_in(service, a
     expect(account.page.get_by_text("codes left")).to_have_count(0)
 
 
+def test_on_a_phone_a_link_opens_the_authenticator_app(service, account):
+    account.enter(*service.user("al@example.com"), "login-methods")
+    account.press("Add an authenticator app")
+    account.press("Next")
+    link = account.page.get_by_role("link", name="Open in an authenticator app")
+    expect(account.page.get_by_role("img", name="QR code")).to_be_visible()
+    expect(link).to_be_hidden()
+    account.page.set_viewport_size(SIZES["dark"])
+    expect(link).to_have_attribute("href", re.compile("^otpauth://totp/.*secret="))
+    account.assert_accessible()
+
+
 def test_recovery_codes_are_copied_downloaded_and_printed(service, account):
     account.enter(*service.user("di@example.com"), "login-methods")
     page = account.page
     add_app(account)
+    expect(page.locator(".notice")).to_be_visible()
     codes = make_codes(account)
+    # It must not cover what is to be done with the codes.
+    assert page.locator(".notice").count() == 0
     expect(page.get_by_role("heading", name="Your new recovery codes")).to_be_focused()
     account.press("Copy")
     account.expect_text("Copied")

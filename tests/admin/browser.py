@@ -98,6 +98,12 @@ class AdminPage:
     def press(self, name: str) -> None:
         self.page.get_by_role("button", name=name, exact=True).click()
 
+    def open_dialog(self, *buttons: str) -> None:
+        """Press buttons, each of which opens a dialog."""
+        for button in buttons:
+            self.press(button)
+            expect(self.page.locator("dialog[open]")).to_be_visible()
+
     def confirm(self, name: str) -> None:
         """Press a button of the dialog that is open, or about to be."""
         dialog = self.page.get_by_role("dialog")

@@ -40,9 +40,8 @@ def _take(admin: AdminPage, folder: Path, look: str) -> None:
     for view in VIEWS:
         admin.show(view.address)
         admin.page.wait_for_load_state("networkidle")
-        for button in view.buttons:
-            admin.press(button)
-            admin.page.wait_for_load_state("networkidle")
+        admin.open_dialog(*view.buttons)
+        admin.page.wait_for_load_state("networkidle")
         width = admin.page.viewport_size["width"]
         height = admin.page.evaluate("document.documentElement.scrollHeight")
         clip = {"x": 0, "y": 0, "width": width, "height": min(height, MAX_HEIGHT)}

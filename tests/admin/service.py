@@ -31,9 +31,12 @@ from tests.support.shop import JSON, created, write_files
 ADMIN, SUPPORT, PLAIN = "root@example.com", "sue@example.com", "ada@example.com"
 # Those of a list that has several pages.
 CUSTOMERS = [f"customer{number:02}@example.com" for number in range(30)]
-# What support may do here, beside what everybody may.
+# One who may list users, and not open any.
+CLERK = CUSTOMERS[-1]
+# What support and clerks may do here, beside what everybody may.
 SUPPORT_RULES = [
-    {"principalId": "support", "permission": "ALLOW", "property": ["findUsers", "findUserById"]}
+    {"principalId": "support", "permission": "ALLOW", "property": ["findUsers", "findUserById"]},
+    {"principalId": "listing", "permission": "ALLOW", "property": ["findUsers"]},
 ]
 PROVIDER = {
     "company": {
@@ -47,6 +50,14 @@ PROVIDER = {
 
 ADMINS_ONLY = {"principalType": "ROLE", "principalId": "admin", "permission": "ALLOW"}
 CONTAINER = {"name": "container", "base": "Model", "acls": [ADMINS_ONLY]}
+# Values of an enumeration, or none, and numbers beyond those of JavaScript.
+PARCEL = {
+    "name": "parcel",
+    "properties": {
+        "size": {"type": "string", "enum": ["small", "large"]},
+        "grams": {"type": "integer"},
+    },
+}
 
 
 class Service:
@@ -89,6 +100,7 @@ def administered(folder: Path, template: Path, **settings: Any) -> Iterator[Serv
     write_files(JSON, folder)
     [notes, *_] = blocks("docs/models.md", "python", "A model in Python")
     (folder / "models" / "note.py").write_text(notes)
+    (folder / "models" / "parcel.json").write_text(json.dumps(PARCEL))
     _attach_container(folder)
     shutil.copy(template, folder / "ostiary.sqlite")
     port = free_port()
@@ -139,8 +151,9 @@ def _data_sources(port: int, files: Path) -> dict[str, Any]:
 def _fill(service: Service) -> None:
     for email in (ADMIN, SUPPORT, PLAIN, *CUSTOMERS):
         service.call("POST", "/users", {"email": email, "password": PASSWORD}, caller="")
+    roles = ((ADMIN, "admin"), (ADMIN, "clerk"), (SUPPORT, "support"), (CLERK, "listing"))
     with service.app.app_context():
-        for email, role in ((ADMIN, "admin"), (ADMIN, "clerk"), (SUPPORT, "support")):
+        for email, role in roles:
             grant(db.session.scalar(select(User.id).where(User.email == email)), role)
     _stock(service)
     service.call("POST", "/users/reset", {"email": PLAIN}, caller="")

@@ -18,12 +18,34 @@ from tests.support.axe import find_problems
 from tests.support.programs import require
 from tests.support.rows import make_old
 
-from .browser import DESK, LOOKS, AdminPage
-from .service import ADMIN, CUSTOMERS, PLAIN, SUPPORT, administered
+from .browser import DESK, LOOKS, PHONE, AdminPage
+from .service import ADMIN, CLERK, CUSTOMERS, PLAIN, SUPPORT, administered
 from .views import VIEWS
 
 pytestmark = pytest.mark.live
 
+# The words in cells that are broken over lines, but for ids, and the tables that are cut off.
+WHAT_DOES_NOT_FIT = """() => {
+  const broken = [];
+  for (const cell of document.querySelectorAll(".rows td, .rows th")) {
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const { data, parentElement } = texts.currentNode;
+      if (parentElement.closest("code, .detail")) continue;
+      for (const { 0: word, index } of data.matchAll(/\\S+/g)) {
+        const range = document.createRange();
+        range.setStart(texts.currentNode, index);
+        range.setEnd(texts.currentNode, index + word.length);
+        if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) {
+          broken.push(word);
+        }
+      }
+    }
+  }
+  const tables = [...document.querySelectorAll(".wide")];
+  const cut = tables.filter((table) => table.scrollWidth > table.clientWidth);
+  return [...broken, ...cut.map((table) => table.textContent)];
+}"""
 MARKUP = "<img src=x onerror='window.ran = true'><script>window.ran = true</script>"
 
 
@@ -156,24 +178,34 @@ def test_a_row_of_a_model_in_python_is_found_by_its_text_and_changed(admin, serv
 
 def test_two_admins_notice_that_they_change_the_same_row(admin, service):
     admin.enter("rows/products/6")
-    admin.field("name").fill("Lamp of one")
+    mine = "Lamp-of-one-" * 8
+    admin.field("name").fill(mine)
     service.call("PATCH", "/products/6", {"name": "Lamp of the other", "price": "1.00"})
     admin.press("Save")
     changed = admin.page.locator("dialog tbody tr")
     expect(changed.filter(has_text="name")).to_contain_text("Lamp of the other")
-    expect(changed.filter(has_text="name")).to_contain_text("Lamp of one")
+    expect(changed.filter(has_text="name")).to_contain_text(mine)
     expect(changed.filter(has_text="price")).to_contain_text("not changed")
+    admin.page.set_viewport_size(PHONE)
+    assert _end(admin.page.locator("dialog table")) <= _end(admin.page.locator("dialog h2"))
+    admin.page.set_viewport_size(DESK)
 
     with admin.saving():
         admin.confirm("Save mine all the same")
     row = service.call("GET", "/products/6")
-    assert (row["name"], row["price"]) == ("Lamp of one", "1.00")
+    assert (row["name"], row["price"]) == (mine, "1.00")
 
     admin.field("name").fill("Mine again")
     service.call("PATCH", "/products/6", {"name": "Theirs"})
     admin.press("Save")
     admin.press("Reload, without mine")
     expect(admin.field("name")).to_have_value("Theirs")
+
+
+def _end(locator):
+    """Return where an element ends, in pixels from the left."""
+    box = locator.bounding_box()
+    return box["x"] + box["width"]
 
 
 def test_a_row_is_created_and_deleted_with_what_goes_with_it(admin, service):
@@ -230,7 +262,9 @@ def test_what_a_list_shows_is_in_its_address_and_survives_a_reload(admin):
     admin.enter("rows/products?q=LAMP-")
     page = admin.page
     expect(page.get_by_text("1 to 25 of 60")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="price")).to_have_text("price ↕")
     page.get_by_role("button", name="price", exact=True).click()
+    expect(page.get_by_role("columnheader", name="price")).to_have_text("price ↑")
     page.get_by_role("columnheader", name="price").get_by_role("button").click()
     expect(page.get_by_role("columnheader", name="price")).to_have_attribute(
         "aria-sort", "descending"
@@ -294,14 +328,38 @@ def test_a_download_has_all_pages_and_no_formulas(admin, service):
     assert all(f"'{sign}1" in lists["csv"] for sign in "\uff1d\uff0b\uff0d\uff20")
 
 
+def test_a_choice_in_a_dialog_stays_when_the_number_of_rows_is_known(admin):
+    page, held = admin.page, []
+    admin.enter()
+    page.route("**count=true*", lambda route: held.append(route))
+    with page.expect_request("**count=true*"):
+        admin.go("rows/products?q=LAMP-")
+    admin.open_dialog("Download")
+    page.get_by_label("JSON").check()
+    with page.expect_response("**count=true*"):
+        held[0].continue_()
+    expect(page.get_by_text("1 to 25 of 60")).to_have_count(1)
+
+    expect(page.get_by_label("JSON")).to_be_checked()
+    page.unroute("**count=true*")
+    page.keyboard.press("Escape")
+
+
 def test_a_mail_that_failed_is_sent_again(admin, service):
     admin.enter("outbox?state=failed")
-    expect(admin.row("the server refused the sender")).to_be_visible()
+    failed = admin.row("the server refused the sender")
+    expect(failed.get_by_role("link", name=PLAIN)).to_be_visible()
+    assert admin.page.evaluate(WHAT_DOES_NOT_FIT) == []
     admin.press("Retry 1")
     admin.expect_told("It is tried again.")
     drain(service.app)
     admin.go("outbox?state=delivered")
-    expect(admin.row("resetPasswordRequest")).to_contain_text("delivered")
+    delivered = admin.row("resetPasswordRequest")
+    expect(delivered).to_contain_text("delivered")
+    admin.page.set_viewport_size(PHONE)
+    expect(delivered.locator("[data-title=state]")).to_be_visible()
+    expect(delivered.locator("[data-title=actions]")).to_be_hidden()
+    admin.page.set_viewport_size(DESK)
     admin.go("audit")
     expect(admin.row("delivery-retried")).to_contain_text(ADMIN)
 
@@ -407,6 +465,15 @@ def test_support_sees_what_its_rules_allow_and_is_refused_the_rest(admin, servic
     assert admin.calls("/admin/settings") == []
 
 
+def test_users_who_may_not_be_opened_are_no_links(admin):
+    admin.enter("users", CLERK)
+    admin.expect_rows(25)
+    admin.page.locator("[data-title=email]").first.click()
+
+    assert admin.page.get_by_role("table").get_by_role("link").count() == 0
+    assert admin.page.url.endswith("#/users")
+
+
 def test_a_user_without_rights_is_told_so_and_can_log_out(admin):
     admin.start()
     # The views are not even loaded before a login.
@@ -434,6 +501,75 @@ def test_markup_in_texts_is_shown_and_does_nothing(admin, service):
     admin.go(views[0])
     expect(admin.row("<b>sku</b>")).to_contain_text("<img src=x")
     assert admin.page.evaluate("window.ran") is None
+
+
+def test_the_audit_log_has_seconds_whole_words_and_what_commands_did(admin):
+    admin.enter("audit?limit=100")
+    granted = admin.row("role-granted").filter(has_text="support")
+    expect(granted.locator("[data-title=by]")).to_have_text("a command")
+    expect(granted.locator("time")).to_have_text(re.compile(r"\d:\d\d:\d\d"))
+    login = admin.row(ADMIN).filter(has_text="methods pwd").first
+    expect(login.locator("[data-title=by]")).to_have_text("the user")
+    registered = admin.row(CUSTOMERS[7]).filter(has_text="registered")
+    expect(registered.locator("[data-title=by]")).to_have_text("not logged in")
+    assert admin.page.evaluate(WHAT_DOES_NOT_FIT) == []
+
+
+def test_an_email_is_changed_with_the_password_of_the_admin(admin, service):
+    user = service.user_id(CUSTOMERS[6])
+    admin.enter(f"users/{user}")
+    make_old(service.app, admin.token())
+    expect(admin.field("email")).to_have_value(CUSTOMERS[6])
+    expect(admin.page.locator("input[type=password]")).to_have_count(0)
+    admin.field("email").fill("renamed@example.com")
+    expect(admin.field("Your own password")).to_be_visible()
+    admin.press("Save")
+    expect(admin.field("Your own password")).to_have_accessible_description(_with("is needed"))
+    admin.field("Your own password").fill(PASSWORD)
+    expect(admin.page.locator(".curl")).to_contain_text('"password":"…"')
+    with admin.saving():
+        admin.press("Save")
+
+    expect(admin.page.locator("input[type=password]")).to_have_count(0)
+    assert service.call("GET", f"/admin/users/{user}")["email"] == "renamed@example.com"
+    # Other tests use the session, which is to be a recent one.
+    path = f"/users/{service.user_id(ADMIN)}/reauthenticate"
+    service.call("POST", path, {"password": PASSWORD})
+
+
+def test_a_model_has_all_values_of_an_enumeration_and_no_bounds_that_are_not_exact(admin):
+    admin.enter("models/parcels")
+
+    expect(admin.row("size").locator("[data-title=type]")).to_have_text("small, large")
+    expect(admin.row("grams").locator("[data-title=bounds]")).not_to_contain_text("00")
+    admin.go("models/notes")
+    bounds = admin.row("stars").locator("[data-title=bounds]")
+    expect(bounds).to_contain_text("-2147483648 to 2147483647")
+
+
+def test_on_a_phone_the_actions_of_a_user_are_in_a_line_and_the_tab_is_in_sight(admin, service):
+    admin.page.set_viewport_size(PHONE)
+    admin.enter(f"users/{service.user_id(CUSTOMERS[8])}/history")
+    expect(admin.page.locator(".head button")).to_have_count(4)
+    tops = [button.bounding_box()["y"] for button in admin.page.locator(".head button").all()]
+
+    assert len(set(tops)) == 1
+    expect(admin.page.locator(".tabs [aria-current]")).to_be_in_viewport(ratio=0.9)
+
+
+def test_the_bar_covers_no_field_that_gets_the_focus(admin):
+    page = admin.page
+    page.set_viewport_size({"width": 1280, "height": 400})
+    admin.enter("rows/products/1")
+    expect(admin.field("name")).to_be_visible()
+    # It is where the bar is, and the next one below.
+    page.evaluate("pixels => scrollBy(0, pixels)", admin.field("name").bounding_box()["y"] - 2)
+    admin.field("price").evaluate("field => field.focus({ preventScroll: true })")
+    page.keyboard.press("Shift+Tab")
+
+    expect(admin.field("name")).to_be_focused()
+    bar = page.locator(".bar").bounding_box()
+    assert admin.field("name").bounding_box()["y"] >= bar["y"] + bar["height"]
 
 
 def test_a_session_without_activity_ends(service, browser):
@@ -496,8 +632,7 @@ def test_every_view_is_accessible_and_fits(admin, scheme):
     # Dialogs are alike in every look.
     for view in VIEWS if scheme == "light" else [view for view in VIEWS if not view.buttons]:
         admin.show(view.address)
-        for button in view.buttons:
-            admin.press(button)
+        admin.open_dialog(*view.buttons)
         problems[view.name] = find_problems(page)
         if page.evaluate("document.documentElement.scrollWidth") > LOOKS[scheme]["width"]:
             problems[view.name] += ["is wider than the window"]

@@ -35,7 +35,8 @@ def store(app, model, *rows):
 def mails(app):
     """Three deliveries: one failed, one pending, one delivered."""
     moment = now()
-    event = {"event": "emailChanged", "lifetime": 600.0, "created": moment, "data": {}}
+    event = {"event": "emailChanged", "lifetime": 600.0, "created": moment}
+    event["data"] = {"old_email": "ada@example.com", "email": "new@example.com"}
     event |= {"deadline": moment + timedelta(seconds=600), "request_id": "r"}
     store(app, OutboxEvent, *({"id": number, **event} for number in (1, 2, 3)))
     states = ("failed", "pending", "delivered")
@@ -107,6 +108,7 @@ def test_the_outbox_is_listed_and_filtered(admin, mails):
         "id": 1,
         "event": "emailChanged",
         "subscriber": "mail",
+        "recipient": "ada@example.com",
         "state": "failed",
         "attempts": 2,
         "requestId": "r",

@@ -223,6 +223,15 @@ def test_nothing_is_wider_than_a_phone(page):
     assert page.page.evaluate("document.documentElement.scrollWidth") == 375
 
 
+def test_in_the_dark_headers_of_answers_are_as_light_as_their_titles(page):
+    page.page.emulate_media(color_scheme="dark")
+    headers = page.open("users.findById").locator(".headers").first
+    title = headers.locator("th").first
+    colour = title.evaluate("title => getComputedStyle(title).color")
+    expect(headers.get_by_text("ETag", exact=True)).to_have_css("color", colour)
+    page.page.emulate_media(color_scheme="light")
+
+
 def test_calling_the_logout_operation_ends_the_session_of_the_page(page):
     page.log_in(EMAIL, PASSWORD)
     page.page.locator("#session").wait_for()

@@ -74,6 +74,13 @@ def test_every_operation_has_a_summary_a_tag_and_error_responses(document):
         assert {"500", "503"} <= operation["responses"].keys()
 
 
+def test_a_model_is_described_in_one_sentence(document):
+    described = {tag["name"]: tag["description"] for tag in document["tags"]}
+
+    assert described["users"] == "A user; `email` and `username` are unique within the `realm`."
+    assert [text for text in described.values() if "\n" in text] == []
+
+
 def test_the_document_contains_no_private_fields(client):
     text = client.get("/api/openapi.json").text
 

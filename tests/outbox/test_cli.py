@@ -46,10 +46,10 @@ def test_list_is_a_table_with_the_newest_first(run, three):
     header, *lines = run("list").output.splitlines()
 
     assert header.split() == [
-        *("id", "event", "subscriber", "state", "attempts", "created", "deadline", "requestId"),
-        "lastError",
+        *("id", "event", "subscriber", "recipient", "state", "attempts", "created", "deadline"),
+        *("requestId", "lastError"),
     ]
-    found = [(line.split()[0], line.split()[3], line.split()[-1]) for line in lines]
+    found = [(line.split()[0], line.split()[4], line.split()[-1]) for line in lines]
     assert found == [("3", "pending", "-"), ("2", "failed", "550"), ("1", "delivered", "-")]
 
 
@@ -68,6 +68,15 @@ def test_run_once_delivers_what_is_due(run, three):
     assert run("run", "--once").stdout == "Attempted 2 deliveries: 1 delivered, 1 obsolete.\n"
     assert run("run", "--once").stdout == "Attempted 0 deliveries.\n"
     assert three.delivered == [1, 3]
+
+
+def test_list_says_whose_mail_it_is(run, recorder):
+    recorder.record(1, email="ada@example.com")
+    recorder.record(2, old_email="bo@example.com", email="new@example.com")
+    recorder.record(3)
+
+    listed = json.loads(run("list", "--json").output)
+    assert [row["recipient"] for row in listed] == [None, "bo@example.com", "ada@example.com"]
 
 
 @pytest.mark.only_on("sqlite")

@@ -312,6 +312,15 @@ def test_more_than_a_process_can_remember_is_left_to_all(recorder, make_recorder
     assert {each.secret for each in recorder.attempts + other.attempts} == {None}
 
 
+def test_recipients_are_found_of_more_deliveries_than_one_statement_takes(recorder):
+    recorder.record(1, email="ada@example.com")
+    with recorder.app.app_context():
+        found = maintenance.find_recipients(range(1, 70_001))
+
+    assert found[0] == "ada@example.com"
+    assert set(found[1:]) == {None}
+
+
 def test_finished_events_are_purged_in_batches(recorder, monkeypatch):
     monkeypatch.setattr(purging, "PURGE_BATCH", 2)
     app = recorder.app

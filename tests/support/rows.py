@@ -44,7 +44,8 @@ def make_old(app: Flask, token: str, seconds: float = 301) -> None:
     """Make a token's login one of so many seconds ago."""
     row = update(AccessToken).where(AccessToken.digest == sha256(token.encode()).hexdigest())
     with app.app_context():
-        db.session.execute(row.values(created=now() - timedelta(seconds=seconds)))
+        created = now() - timedelta(seconds=seconds)
+        db.session.execute(row.values(created=created, authenticated_at=None))
         db.session.commit()
 
 

@@ -68,6 +68,7 @@ def test_the_form_for_a_password_is_in_the_language_of_the_browser(
 
     text = words(shown, language)
     assert ("Neues Passwort festlegen" in text) is (language == "de")
+    assert ("Mindestens 8 Zeichen." in text) is (language == "de")
     assert f'name="language" value="{language}"' in shown.text
 
 

@@ -19,6 +19,8 @@ def test_the_link_shows_a_form_with_the_token(client, reset_token):
     assert response.mimetype == "text/html"
     assert f'name="access_token" value="{reset_token}"' in response.text
     assert 'name="newPassword"' in response.text
+    assert 'aria-describedby="hint"' in response.text
+    assert '<small id="hint">At least 8 characters.</small>' in response.text
 
 
 def test_showing_the_form_does_not_use_up_the_token(client, api, reset_token):

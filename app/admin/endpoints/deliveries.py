@@ -17,7 +17,8 @@ from app.outbox.models import Delivery, OutboxEvent
 from app.rest.collection import Collection, served_collections
 from app.rest.requests.parameters import read_parameter
 from app.rest.resource import Resource
-from app.rest.views.paging import respond_page
+from app.rest.views.paging import respond_objects
+from app.rest.views.serialization import serialize
 from app.users.views.audit import LATEST_FIRST
 
 DELIVERIES = "admin.outbox"
@@ -75,7 +76,13 @@ def find_outbox() -> ResponseReturnValue:
     collection = served_collections.current[DELIVERIES]
     filter_ = collection.parse(read_parameter("filter"))
     ordered = replace(filter_, order=filter_.order or LATEST_FIRST)
-    return respond_page(collection, collection.rows.find([], ordered), list, ordered)
+    page = collection.rows.find([], ordered)
+    objects = serialize(collection, page.rows, ordered)
+    if ordered.fields is None:
+        recipients = maintenance.find_recipients([row["id"] for row in objects])
+        pairs = zip(objects, recipients, strict=True)
+        objects = [{**row, "recipient": recipient} for row, recipient in pairs]
+    return respond_objects(objects, collection, page, list, ordered)
 
 
 @call("retryDelivery", WRITE, "POST /outbox/<id>/retry", errors=(UNKNOWN, OTHER_STATE))

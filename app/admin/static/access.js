@@ -36,6 +36,15 @@ export async function loadAdmin() {
   };
 }
 
+/** Return the segments of the view of a row; undefined if the caller may not open it. */
+export function viewOfRow({ may, mayAdmin }, model, id) {
+  // Everybody may read the own user, and no view of others follows from that.
+  if (model.name === "users") {
+    return mayAdmin("findUserById") ? ["users", String(id)] : undefined;
+  }
+  return may(model.name, "findById") ? ["rows", model.name, String(id)] : undefined;
+}
+
 /** Return the names of the models that are stores of files, of those whose containers are listed. */
 export function storesOf({ access, may }) {
   return Object.keys(access.methods).filter((name) => may(name, "getContainers"));

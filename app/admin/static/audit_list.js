@@ -36,21 +36,29 @@ export function AuditList({ path, segments, query, version }) {
 }
 
 /** A user as a link to it. */
-function Who({ id }) {
+function Who({ id, none = "nobody" }) {
   const { mayAdmin, access } = useAdmin();
   const email = useEmail(id);
   if (id === null || id === undefined) {
-    return html`<span class="muted">nobody</span>`;
+    return html`<span class="muted">${none}</span>`;
   }
   const label = html`${email ?? `user ${id}`}${id === access.userId && " (you)"}`;
   return mayAdmin("findUserById") ? html`<a href=${hrefOf(["users", String(id)])}>${label}</a>` : label;
 }
 
+/** Who did it; without a request that was a command. */
+function Actor({ actorId, userId, requestId }) {
+  if (actorId !== null && actorId === userId) {
+    return html`<span class="muted">the user</span>`;
+  }
+  return html`<${Who} id=${actorId} none=${requestId ? "not logged in" : "a command"} />`;
+}
+
 const COLUMNS = [
-  { name: "time", title: "time", isShort: true, isShown: true, isOrderable: true, render: ({ time }) => html`<${Time} value=${time} />` },
-  { name: "action", title: "action", isShown: true, isOrderable: true, render: ({ action }) => html`<strong>${action}</strong>` },
+  { name: "time", title: "time", isShort: true, isShown: true, isOrderable: true, render: ({ time }) => html`<${Time} value=${time} hasSeconds=${true} />` },
+  { name: "action", title: "action", isShort: true, isShown: true, isOrderable: true, render: ({ action }) => html`<strong>${action}</strong>` },
   { name: "userId", title: "user", isShown: true, isOrderable: true, render: ({ userId }) => html`<${Who} id=${userId} />` },
-  { name: "actorId", title: "by", isShown: true, isOrderable: true, render: ({ actorId }) => html`<${Who} id=${actorId} />` },
+  { name: "actorId", title: "by", isShown: true, isOrderable: true, render: (record) => html`<${Actor} ...${record} />` },
   { name: "address", title: "address", isShort: true, isShown: true, isOrderable: true, render: ({ address }) => address ?? "" },
   { name: "details", title: "details", isShown: true, render: ({ details }) => html`<${Details} details=${details} />` },
   { name: "requestId", title: "request", isOrderable: true, render: ({ requestId }) => html`<code>${requestId ?? ""}</code>` },

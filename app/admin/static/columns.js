@@ -20,7 +20,7 @@ export function Columns({ all, shown, onChange }) {
         ${() =>
           all.map(
             ({ name, title }) => html`<label class="choice" key=${name}>
-              <input type="checkbox" name=${name} checked=${shown.some((column) => column.name === name)} />
+              <input type="checkbox" name=${name} defaultChecked=${shown.some((column) => column.name === name)} />
               <span>${title}</span>
             </label>`,
           )}

@@ -14,7 +14,7 @@ export function Conflict({ properties, base, now, mine, onReload, onOverwrite, o
   const show = (property, value) => html`<${Value} property=${property} value=${value} />`;
   return html`<${Dialog} title="Somebody has changed this row" onClose=${onClose}>
     <p>It was changed after you had opened it. Nothing of yours is saved yet.</p>
-    <table>
+    <div class="wide"><table class="compared">
       <thead>
         <tr><th scope="col">Property</th><th scope="col">Was</th><th scope="col">Is now</th><th scope="col">Yours</th></tr>
       </thead>
@@ -28,7 +28,7 @@ export function Conflict({ properties, base, now, mine, onReload, onOverwrite, o
           </tr>`,
         )}
       </tbody>
-    </table>
+    </table></div>
     <div class="buttons">
       <button type="button" class="strong" onClick=${onReload}>Reload, without mine</button>
       <${Action} className="danger" onClick=${onOverwrite}>Save mine all the same<//>

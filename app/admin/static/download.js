@@ -31,7 +31,7 @@ export function Download({ path, parameters, filter, name }) {
       <p>All rows that the list has on all of its pages, at most ${MAX_ROWS.toLocaleString()}, with all properties.</p>
       <${Form} label="Download" submit="Download" onSubmit=${send} actions=${cancel}>
         ${() => html`
-          <label class="choice"><input type="radio" name="format" value="csv" checked /> <span>CSV, for spreadsheets</span></label>
+          <label class="choice"><input type="radio" name="format" value="csv" defaultChecked /> <span>CSV, for spreadsheets</span></label>
           <label class="choice"><input type="radio" name="format" value="json" /> <span>JSON</span></label>
           <p role="status" class="muted">${count > 0 && `${count} rows …`}</p>
         `}

@@ -12,10 +12,10 @@ import { timeZone, valueOf } from "./values.js";
  * `text` is what is filled in; without it a new row gets the default. `onText` is called with more.
  */
 export function PropertyField({ property, text, isNew, problem, onText }) {
-  const { name, isRequired, kind } = property;
+  const { name, label = name, isRequired, kind } = property;
   const hints = [isNew && isRequired && "required", hintOf(property, isNew), kind === "time" && zoneHint(text)];
   const Input = INPUTS[kind] ?? TextInput;
-  return html`<${Field} label=${name} name=${name} hint=${hints.filter(Boolean).join("; ")} problem=${problem}>
+  return html`<${Field} label=${label} name=${name} hint=${hints.filter(Boolean).join("; ")} problem=${problem}>
     ${(shared) => html`<${Input} ...${{ shared, property, text, isNew, onText }} />`}
   <//>`;
 }

@@ -62,7 +62,7 @@ const PROPERTIES = [
 
 function typeOf({ enum: options, type, format }) {
   const names = [type ?? "any"].flat().filter((name) => name !== "null");
-  return options ? options.join(", ") : [names.join(" or "), format].filter(Boolean).join(", ");
+  return options ? options.filter((each) => each !== null).join(", ") : [names.join(" or "), format].filter(Boolean).join(", ");
 }
 
 const RELATIONS = [

@@ -3,6 +3,7 @@
 import { call } from "../../ostiary/static/api.js";
 import { notify } from "../../ostiary/static/parts.js";
 import { html, useState } from "../../ostiary/static/view.js";
+import { useAdmin, viewOfRow } from "./access.js";
 import { askBeforeLeaving, go, hrefOf } from "./address.js";
 import { Curl, View } from "./parts.js";
 import { propertiesOf } from "./properties.js";
@@ -10,6 +11,7 @@ import { RecordForm } from "./record.js";
 
 /** The form of a new row. */
 export function NewRow({ model }) {
+  const admin = useAdmin();
   const [values, setValues] = useState({});
   const properties = propertiesOf(model).filter(({ isCreated }) => isCreated);
   const required = properties.filter(({ isRequired }) => isRequired);
@@ -18,7 +20,7 @@ export function NewRow({ model }) {
     const made = (await call("POST", model.path, { body })).body;
     notify(`Created ${model.singular} ${made[model.idName]}.`);
     askBeforeLeaving(false);
-    go(["rows", model.name, String(made[model.idName])]);
+    go(viewOfRow(admin, model, made[model.idName]) ?? ["rows", model.name]);
   };
   const back = { href: hrefOf(["rows", model.name]), title: model.name };
   return html`<${View} title=${`New ${model.singular}`} back=${back}>

@@ -21,7 +21,7 @@ const BASICS = {
 
 /** The form of a new user. */
 export function NewUser() {
-  const { model } = useAdmin();
+  const { model, mayAdmin } = useAdmin();
   const [values, setValues] = useState({});
   const properties = propertiesOf(model("users") ?? BASICS).filter(({ isCreated }) => isCreated);
   const required = properties.filter(({ isRequired }) => isRequired);
@@ -30,13 +30,12 @@ export function NewUser() {
     const made = (await call("POST", `/${page.users}`, { body })).body;
     notify(`Created ${made.email}.`);
     askBeforeLeaving(false);
-    go(["users", String(made.id)]);
+    go(mayAdmin("findUserById") ? ["users", String(made.id)] : ["users"]);
   };
-  const shown = "password" in values ? { ...values, password: "…" } : values;
   return html`<${View} title="New user" back=${{ href: hrefOf(["users"]), title: "Users" }}>
     <section class="card">
       <${RecordForm} properties=${[...required, ...others]} row=${{}} isNew=${true} label="New user" submit="Create" onSave=${create} onChange=${setValues} />
     </section>
-    <${Curl} verb="POST" path=${`/${page.users}`} body=${shown} />
+    <${Curl} verb="POST" path=${`/${page.users}`} body=${values} />
   <//>`;
 }

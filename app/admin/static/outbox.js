@@ -4,7 +4,7 @@ import { call } from "../../ostiary/static/api.js";
 import { Action, notify, Time } from "../../ostiary/static/parts.js";
 import { html, useState } from "../../ostiary/static/view.js";
 import { useAdmin } from "./access.js";
-import { go } from "./address.js";
+import { go, hrefOf } from "./address.js";
 import { List } from "./list.js";
 import { readState, writeState } from "./list_state.js";
 import { Confirmed, View } from "./parts.js";
@@ -26,11 +26,11 @@ export default function Outbox({ query }) {
     notify(text);
     setVersion(version + 1);
   };
-  const actions = ({ id, state: now }) => html`<div class="buttons">
-    ${RETRIED.includes(now) && mayAdmin("retryDelivery") && html`<${Action} aria-label=${`Retry ${id}`} onClick=${act(id, "retry", "It is tried again.")}>Retry<//>`}
-    ${now === "pending" && mayAdmin("giveUpDelivery") &&
-    html`<${Confirmed} title="Give up this delivery?" text="It is not tried any more, unless it is retried." label="Give up" onConfirm=${act(id, "giveUp", "Given up.")} />`}
-  </div>`;
+  // A row has one of them at most.
+  const actions = ({ id, state: now }) =>
+    (RETRIED.includes(now) && mayAdmin("retryDelivery") && html`<${Action} aria-label=${`Retry ${id}`} onClick=${act(id, "retry", "It is tried again.")}>Retry<//>`) ||
+    (now === "pending" && mayAdmin("giveUpDelivery") &&
+      html`<${Confirmed} title="Give up this delivery?" text="It is not tried any more, unless it is retried." label="Give up" onConfirm=${act(id, "giveUp", "Given up.")} />`);
   const choose = (event) => go(["outbox"], { ...writeState({ ...readState(query), skip: 0 }), state: event.target.value });
   const refresh = html`<button type="button" onClick=${() => setVersion(version + 1)}>Refresh</button>`;
   return html`<${View} title="Outbox" actions=${refresh}>
@@ -53,10 +53,16 @@ export default function Outbox({ query }) {
   <//>`;
 }
 
+/** An address, as a link to the users who have it. */
+function Recipient({ email }) {
+  return useAdmin().mayAdmin("findUsers") ? html`<a href=${hrefOf(["users"], { q: email })}>${email}</a>` : email;
+}
+
 const COLUMNS = [
   { name: "id", title: "id", isShort: true, isShown: true, isOrderable: true, render: ({ id }) => id },
   { name: "event", title: "event", isShown: true, render: ({ event }) => event },
-  { name: "subscriber", title: "to", isShown: true, render: ({ subscriber }) => subscriber },
+  { name: "subscriber", title: "by", render: ({ subscriber }) => subscriber },
+  { name: "recipient", title: "to", isShown: true, render: ({ recipient }) => recipient && html`<${Recipient} email=${recipient} />` },
   { name: "state", title: "state", isShort: true, isShown: true, render: ({ state }) => html`<span class="badge ${LOOKS[state] ?? ""}">${state}</span>` },
   { name: "attempts", title: "attempts", isShort: true, isShown: true, render: ({ attempts }) => attempts },
   { name: "created", title: "created", isShort: true, isShown: true, render: ({ created }) => html`<${Time} value=${created} />` },

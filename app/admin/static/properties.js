@@ -6,7 +6,8 @@ const LONG_TEXT = 255;
  * Return the properties of a model, in the order of its schema.
  *
  * Each has `name`, `kind`, `schema`, `isNullable`, `isWritable`, `isRequired` (in a new row), and
- * `target`, the model of the row that a reference leads to, with the `relation`.
+ * `target`, the model of the row that a reference leads to, with the `relation`. Forms may give it
+ * a `label`, a `hint`, and the name of another one that it is `neededFor`.
  */
 export function propertiesOf(model) {
   const { properties: known = {} } = model.schema ?? {};
@@ -74,8 +75,8 @@ export function hintOf({ kind, schema, isNullable, hint }, isNew = false) {
   }
   const { minimum, maximum, minLength, maxLength } = schema;
   const hints = [];
-  if (["integer", "number"].includes(kind) && (minimum ?? maximum) !== undefined) {
-    hints.push(range(minimum, maximum));
+  if (["integer", "number"].includes(kind)) {
+    hints.push(range(exact(minimum), exact(maximum)));
   }
   if (["text", "longText", "password"].includes(kind) && maxLength) {
     hints.push(minLength ? `${minLength} to ${maxLength} characters` : `at most ${maxLength} characters`);
@@ -87,12 +88,20 @@ export function hintOf({ kind, schema, isNullable, hint }, isNew = false) {
     hints.push(jsonHint(schema));
   }
   if (isNullable && !isNew && kind !== "boolean" && kind !== "choice") {
-    hints.push("empty: null");
+    hints.push("left empty, it is null");
   }
   return hints.filter(Boolean).join("; ");
 }
 
+/** Return a bound; undefined if it has been rounded, as those of 64 bits are. */
+function exact(bound) {
+  return Number.isInteger(bound) && !Number.isSafeInteger(bound) ? undefined : bound;
+}
+
 function range(minimum, maximum) {
+  if ((minimum ?? maximum) === undefined) {
+    return "";
+  }
   if (maximum === undefined) {
     return `at least ${minimum}`;
   }

@@ -10,11 +10,14 @@ import { textOf, valueOf } from "./values.js";
  * The form of a row with these properties.
  *
  * `row` has the values as they are, and nothing for a new row. `onSave` gets those that were changed,
- * and returns whether they are saved; `onChange` is called with them at every change.
+ * and returns whether they are saved; `onChange` is called with them at every change, but with no
+ * password.
  */
 export function RecordForm({ properties, row, isNew, label, submit, onSave, onChange }) {
   const [texts, setTexts] = useState({});
-  const changedIn = (filled) => properties.filter((property) => isChanged(property, row, filled));
+  const shownIn = (filled) =>
+    properties.filter(({ neededFor }) => !neededFor || properties.some((property) => property.name === neededFor && isChanged(property, row, filled)));
+  const changedIn = (filled) => shownIn(filled).filter((property) => isChanged(property, row, filled));
   const changed = changedIn(texts);
   const isDirty = changed.length > 0;
   useEffect(() => {
@@ -25,7 +28,7 @@ export function RecordForm({ properties, row, isNew, label, submit, onSave, onCh
     const next = { ...texts, [name]: text };
     setTexts(next);
     askBeforeLeaving(changedIn(next).length > 0);
-    onChange(valuesOf(changedIn(next), next).values);
+    onChange(withoutPasswords(properties, valuesOf(changedIn(next), next).values));
   };
   const send = async () => {
     const { values, problems } = valuesOf(changed, texts);
@@ -39,12 +42,12 @@ export function RecordForm({ properties, row, isNew, label, submit, onSave, onCh
       setTexts((now) => Object.fromEntries(Object.entries(now).filter(([name, text]) => text !== texts[name])));
     }
   };
-  const names = properties.map(({ name }) => name);
+  const shown = shownIn(texts);
   return html`<div class="record">
-    <${Form} label=${label} submit=${submit} onSubmit=${send} fields=${names}>
+    <${Form} label=${label} submit=${submit} onSubmit=${send} fields=${shown.map(({ name }) => name)}>
       ${(problem) => html`
         ${isNew && html`<p class="muted">What you leave alone gets its default.</p>`}
-        ${properties.map(
+        ${shown.map(
           (property) =>
             html`<${PropertyField} key=${property.name} ...${{ property, isNew, problem }} text=${texts[property.name] ?? textOf(property, row[property.name])} onText=${change(property.name)} />`,
         )}
@@ -56,6 +59,11 @@ export function RecordForm({ properties, row, isNew, label, submit, onSave, onCh
 function isChanged(property, row, texts) {
   const { name } = property;
   return name in texts && texts[name] !== textOf(property, row[name]);
+}
+
+function withoutPasswords(properties, values) {
+  const secret = properties.filter(({ name, kind }) => kind === "password" && name in values);
+  return { ...values, ...Object.fromEntries(secret.map(({ name }) => [name, "…"])) };
 }
 
 /** Return the values of what was filled in, and what is wrong with the others. */

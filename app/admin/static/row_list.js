@@ -1,7 +1,7 @@
 // The list of the rows of a model, or of a relation.
 
 import { html, useState } from "../../ostiary/static/view.js";
-import { useAdmin } from "./access.js";
+import { useAdmin, viewOfRow } from "./access.js";
 import { hrefOf } from "./address.js";
 import { BulkActions } from "./bulk.js";
 import { Value } from "./cells.js";
@@ -56,7 +56,7 @@ function Rows({ model, path, segments, query, isChosen, children }) {
     properties=${properties}
     columns=${columnsOf(model, properties, admin)}
     idName=${model.idName}
-    linkOf=${(row) => ["rows", model.name, row[model.idName]]}
+    linkOf=${(row) => viewOfRow(admin, model, row[model.idName])}
     selection=${(columns) => selectionOf(model, properties, columns, admin)}
     version=${version}
     bulk=${isChosen && mayChange ? bulk : undefined}
@@ -98,7 +98,8 @@ function columnsOf(model, properties, admin) {
 function cell(model, property, row, admin) {
   const value = row[property.name];
   if (property.name === model.idName) {
-    return html`<a class="open" href=${hrefOf(["rows", model.name, value])}>${value}</a>`;
+    const view = viewOfRow(admin, model, value);
+    return view ? html`<a class="open" href=${hrefOf(view)}>${value}</a>` : value;
   }
   const target = property.target && admin.model(property.target);
   if (target && value !== null && value !== undefined) {

@@ -8,7 +8,7 @@ import { go } from "./address.js";
  *
  * `columns` have `name`, `title`, `render(row)`, and whether they are `isOrderable`
  * and `isShort`, which is not broken into lines. `linkOf` returns
- * the segments of the address of a row. `chosen` is the set of the ids of chosen rows, if any may be.
+ * the segments of the address of a row, if it has one. `chosen` is the set of the ids of chosen rows, if any may be.
  */
 export function Table({ label, columns, rows, idOf, linkOf, order, onOrder, chosen, onChoose }) {
   const all = chosen && rows.length > 0 && rows.every((row) => chosen.has(idOf(row)));
@@ -30,7 +30,7 @@ export function Table({ label, columns, rows, idOf, linkOf, order, onOrder, chos
     </thead>
     <tbody role="rowgroup">
       ${rows.map(
-        (row) => html`<tr role="row" key=${idOf(row)} class=${linkOf ? "opens" : ""} onClick=${(event) => linkOf && open(event, linkOf(row))}>
+        (row) => html`<tr role="row" key=${idOf(row)} class=${linkOf?.(row) ? "opens" : ""} onClick=${(event) => linkOf?.(row) && open(event, linkOf(row))}>
           ${chosen &&
           html`<td role="cell" class="choose"><input type="checkbox" aria-label=${`Select ${idOf(row)}`} checked=${chosen.has(idOf(row))} onChange=${() => choose(row)} /></td>`}
           ${columns.map((column) => html`<td role="cell" key=${column.name} class=${column.isShort ? "short" : ""} data-title=${column.title}><div>${column.render(row)}</div></td>`)}
@@ -49,7 +49,7 @@ function Head({ column: { name, title, isOrderable }, order, onOrder }) {
   const next = isHere && direction === "ASC" ? `${name} DESC` : name;
   const sort = isHere ? (direction === "ASC" ? "ascending" : "descending") : undefined;
   return html`<th role="columnheader" scope="col" aria-sort=${sort}>
-    <button type="button" onClick=${() => onOrder(next)}>${title}<span aria-hidden="true">${{ ascending: " ↑", descending: " ↓" }[sort]}</span></button>
+    <button type="button" onClick=${() => onOrder(next)}>${title}<span aria-hidden="true" class=${sort ? "" : "muted"}> ${{ ascending: "↑", descending: "↓" }[sort] ?? "↕"}</span></button>
   </th>`;
 }
 

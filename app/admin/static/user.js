@@ -2,7 +2,7 @@
 
 import { call } from "../../ostiary/static/api.js";
 import { Action, Loaded, notify, useCall } from "../../ostiary/static/parts.js";
-import { html, useState } from "../../ostiary/static/view.js";
+import { html, useEffect, useRef, useState } from "../../ostiary/static/view.js";
 import { useAdmin, userPath } from "./access.js";
 import { go, hrefOf } from "./address.js";
 import { Deletion } from "./deletion.js";
@@ -24,9 +24,12 @@ export function User({ id, tab = "", query }) {
   const user = useCall(async () => (await call("GET", path)).body, [path]);
   const views = VIEWS.filter(({ isAllowed }) => isAllowed(admin));
   const shown = views.find(({ name }) => name === tab) ?? views[0];
+  const tabs = useRef();
+  // On a phone not all tabs are in sight.
+  useEffect(() => tabs.current.querySelector("[aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" }), [shown.name]);
   const title = user.value?.email ?? `User ${id}`;
   return html`<${View} title=${title} back=${{ href: hrefOf(["users"]), title: "Users" }} actions=${user.value && html`<${Actions} user=${user.value} onDone=${user.reload} />`}>
-    <nav class="tabs" aria-label="User">
+    <nav class="tabs" aria-label="User" ref=${tabs}>
       ${views.map(({ name, title: text }) => html`<a key=${name} href=${hrefOf(name ? ["users", id, name] : ["users", id])} aria-current=${name === shown.name ? "page" : undefined}>${text}</a>`)}
     </nav>
     <${Loaded} of=${user}>

@@ -9,6 +9,9 @@ import { Related } from "./related.js";
 import { Editor, useRow } from "./row.js";
 import { States } from "./users.js";
 
+// The password of a change is that of the caller, who proves by it who changes an email.
+const OWN = { label: "Your own password", neededFor: "email", hint: "needed if you logged in more than five minutes ago" };
+
 /** The form of a user, and what is related to it. */
 export function UserProperties({ user, onDone }) {
   const { model, mayUsers } = useAdmin();
@@ -36,10 +39,11 @@ function Form({ user, users, onDone }) {
 
 /** Return the properties of users that may be changed; the summary has the others. */
 function written(users) {
-  const hint = "your own password, for another email if your login was some time ago";
-  return propertiesOf(users)
-    .filter(({ isWritable }) => isWritable)
-    .map((property) => (property.kind === "password" ? { ...property, hint } : property));
+  const all = propertiesOf(users).filter(({ isWritable }) => isWritable);
+  const password = all.filter(({ name }) => name === "password").map((property) => ({ ...property, ...OWN }));
+  return all
+    .filter(({ name }) => name !== "password")
+    .flatMap((property) => (property.name === "email" ? [property, ...password] : [property]));
 }
 
 function Summary({ user }) {

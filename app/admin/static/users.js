@@ -2,7 +2,7 @@
 
 import { Time } from "../../ostiary/static/parts.js";
 import { html } from "../../ostiary/static/view.js";
-import { useAdmin } from "./access.js";
+import { useAdmin, viewOfRow } from "./access.js";
 import { go, hrefOf } from "./address.js";
 import { List } from "./list.js";
 import { readState, writeState } from "./list_state.js";
@@ -25,6 +25,7 @@ const BASICS = {
     },
   },
 };
+const USERS = { name: "users" };
 const DISABLED = { name: "disabled", schema: { type: ["string", "null"], format: "date-time" }, kind: "time", isNullable: true, isReadable: true };
 
 /** The view that the address names: all users, `new`, `7` or `7/sessions`. */
@@ -37,7 +38,9 @@ export default function Users({ segments, query }) {
 }
 
 function AllUsers({ query }) {
-  const { model, mayUsers } = useAdmin();
+  const admin = useAdmin();
+  const { model, mayUsers } = admin;
+  const viewOf = ({ id }) => viewOfRow(admin, USERS, id);
   const properties = [...propertiesOf(model("users") ?? BASICS).filter(({ isReadable }) => isReadable), DISABLED];
   const known = ["id", "email", "username", "roles", "disabled", "emailVerified", "created", "realm"];
   const own = properties.filter(({ name }) => !known.includes(name));
@@ -50,8 +53,8 @@ function AllUsers({ query }) {
       segments=${["users"]}
       query=${query}
       properties=${properties}
-      columns=${[...COLUMNS, ...own.map(({ name }) => ({ name, title: name, isOrderable: true, render: (user) => String(user[name] ?? "") }))]}
-      linkOf=${({ id }) => ["users", String(id)]}
+      columns=${[idColumn(viewOf), ...COLUMNS, ...own.map(({ name }) => ({ name, title: name, isOrderable: true, render: (user) => String(user[name] ?? "") }))]}
+      linkOf=${viewOf}
       parameters=${role ? { role } : {}}
       extra=${{ role }}
       tools=${html`<${RoleFilter} role=${role} onChange=${(name) => go(["users"], { ...writeState({ ...readState(query), skip: 0 }), role: name })} />`}
@@ -66,8 +69,12 @@ function RoleFilter({ role, onChange }) {
   </form>`;
 }
 
+function idColumn(viewOf) {
+  const render = (user) => (viewOf(user) ? html`<a class="open" href=${hrefOf(viewOf(user))}>${user.id}</a>` : user.id);
+  return { name: "id", title: "id", isShort: true, isShown: true, isOrderable: true, render };
+}
+
 const COLUMNS = [
-  { name: "id", title: "id", isShort: true, isShown: true, isOrderable: true, render: ({ id }) => html`<a class="open" href=${hrefOf(["users", String(id)])}>${id}</a>` },
   { name: "email", title: "email", isShown: true, isOrderable: true, render: ({ email }) => email },
   { name: "username", title: "username", isShown: true, isOrderable: true, render: ({ username }) => username ?? "" },
   { name: "roles", title: "roles", isShown: true, render: ({ roles }) => roles.map((name) => html`<span class="badge" key=${name}>${name}</span> `) },

@@ -195,6 +195,7 @@ export function Secret({ made }) {
   const picture = `data:image/svg+xml;utf8,${encodeURIComponent(made.svg)}`;
   return html`<div class="secret">
     <img src=${picture} width="200" height="200" alt="QR code for an authenticator app" />
+    <p class="open"><a class="button" href=${made.uri}>Open in an authenticator app</a></p>
     <p>Or type this key: <code>${made.secret.replace(/.{4}(?=.)/g, "$& ")}</code></p>
   </div>`;
 }

@@ -5,7 +5,7 @@ import { html, useCallback, useEffect, useId, useRef, useState } from "./view.js
 
 let showNotice = () => {};
 
-/** Tell the user what was done; it is read aloud, and goes after some seconds. */
+/** Tell the user what was done; it is read aloud, and goes after some seconds or at the next click. */
 export function notify(text) {
   showNotice({ text });
 }
@@ -23,8 +23,16 @@ export function Notices() {
     showNotice = setNotice;
   }, []);
   useEffect(() => {
-    const timer = text && !isProblem && setTimeout(clear, 6000);
-    return () => clearTimeout(timer);
+    if (!text || isProblem) {
+      return undefined;
+    }
+    const timer = setTimeout(clear, 6000);
+    // Whoever goes on has read it, and shall see what is under it.
+    addEventListener("click", clear, true);
+    return () => {
+      clearTimeout(timer);
+      removeEventListener("click", clear, true);
+    };
   }, [text, isProblem]);
   // The region is there before its text, without which it would not be read aloud.
   return html`<div role="status">
@@ -204,12 +212,12 @@ export function Dialog({ title, onClose, children }) {
 }
 
 /** A time, in the language and zone of the reader, with the exact one as its title. */
-export function Time({ value, none = "never" }) {
+export function Time({ value, none = "never", hasSeconds }) {
   if (!value) {
     return html`<span class="muted">${none}</span>`;
   }
-  const text = new Date(value).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
-  return html`<time datetime=${value} title=${value}>${text}</time>`;
+  const text = new Date(value).toLocaleString(undefined, { dateStyle: "medium", timeStyle: hasSeconds ? "medium" : "short" });
+  return html`<time datetime=${value} title=${value}>${text.replace(/ (?=[AP]M$)/, "\u00a0")}</time>`;
 }
 
 /** A button that copies a text, and says for a moment that it did. */
