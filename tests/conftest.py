@@ -376,9 +376,9 @@ def reset_events(app, secrets):
         yield events
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser():
-    """Chromium, for a module: its event loop would disturb those of other tests."""
+    """Chromium."""
     with chromium() as browser:
         yield browser
 

@@ -8,7 +8,13 @@ TESTS = Path(__file__).parent
 # Where tests wait, what measures them, the test of the clock, and that of what measures requests.
 OTHERS = {"support/waiting.py", "support/times.py", "test_times.py", "test_benchmarks.py"}
 # Those are no tests.
-COMMANDS = {"drills", "loopback/__main__.py", "loopback/sources.py", "loopback/record.py"}
+COMMANDS = {
+    "drills",
+    "support/service_manager.py",
+    "loopback/__main__.py",
+    "loopback/sources.py",
+    "loopback/record.py",
+}
 # CPU time is no clock: a busy machine does not prolong it.
 CLOCKS = {"now", "utcnow", "time", "monotonic", "perf_counter"}
 MODULES = {"time", "datetime", "times"}

@@ -14,7 +14,6 @@ from sqlalchemy import update
 from app.database.session import db
 from app.oauth.models import LoginFlow
 from app.users.models import User
-from tests.explorer.browser import chromium
 from tests.support.answers import refusal
 from tests.support.live import Server, serve
 from tests.support.nginx import nginx
@@ -71,13 +70,6 @@ class Person:
 
     def forget_provider(self) -> None:
         self.page.context.clear_cookies(name=re.compile("^_"))
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Chromium."""
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture

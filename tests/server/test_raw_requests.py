@@ -256,7 +256,8 @@ def test_a_length_with_leading_zeros_is_read_like_any_other(server, text):
     assert requests.get(f"{server.url}/health", timeout=60).status_code == 200
     for connection in connections:
         connection.close()
-    assert send(server, f"{text}}}\r\n0\r\n\r\n").startswith("HTTP/1.1 400 ")
+    whole = f"{text}}}\r\n0\r\n\r\n".replace("\r\n", "\r\nConnection: close\r\n", 1)
+    assert send(server, whole).startswith("HTTP/1.1 400 ")
 
 
 @pytest.mark.parametrize(("version", "spoken"), [("1.0", "1.0"), ("1.1", "1.1"), ("1.2", "1.1")])

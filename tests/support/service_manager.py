@@ -9,10 +9,9 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
-
-from .waiting import eventually
 
 # Seconds in which a service must have started or stopped.
 LIMIT = 60
@@ -80,8 +79,9 @@ class Unit:
         pid = int(self.pid_file.read_text())
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
-        with suppress(AssertionError):
-            eventually(lambda: not _runs(pid), LIMIT)
+        deadline = time.monotonic() + LIMIT
+        while _runs(pid) and time.monotonic() < deadline:
+            time.sleep(0.02)
         with suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
         self.pid_file.unlink()
@@ -89,7 +89,11 @@ class Unit:
 
 def _first_text(file: Path) -> str:
     """Return the text of a file, once it has one."""
-    return eventually(lambda: file.exists() and file.read_text())
+    deadline = time.monotonic() + LIMIT
+    while not (file.exists() and file.read_text()):
+        assert time.monotonic() < deadline, f"{file} stays empty"
+        time.sleep(0.01)
+    return file.read_text()
 
 
 def _runs(pid: int) -> bool:
