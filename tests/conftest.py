@@ -377,10 +377,16 @@ def reset_events(app, secrets):
 
 
 @pytest.fixture(scope="session")
-def browser():
-    """Chromium."""
+def chrome():
+    """Chromium, started once for a process."""
     with chromium() as browser:
         yield browser
+
+
+@pytest.fixture(scope="session")
+def browser(chrome):
+    """Chromium, unless a folder has browsers of its own."""
+    return chrome
 
 
 @pytest.fixture

@@ -72,6 +72,11 @@ class Person:
         self.page.context.clear_cookies(name=re.compile("^_"))
 
 
+@pytest.fixture(scope="session")
+def browser(chrome):
+    return chrome
+
+
 @pytest.fixture
 def instances(database_url, node_provider, tmp_path, secrets):
     """Yield the address of two instances, the second of which gets the callbacks, and both."""
