@@ -1,6 +1,7 @@
 """Projects with models in JSON, and databases of their own that their migrations change."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from app.testing.apps import close
 from tests.support.apps import CHEAP_HASH
 from tests.support.databases import connected
 from tests.support.databases import migrate as make_database
+
+STATED = re.compile("^(revision|down_revision) = (.*)$", re.MULTILINE)
 
 
 class Project:
@@ -82,10 +85,20 @@ class Project:
             self.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
 
     def files(self):
-        """Return the migrations, the oldest first."""
-        return sorted(
-            (self.folder / "migrations").glob("*.py"), key=lambda file: file.stat().st_mtime
-        )
+        """Return the migrations, each after those that it follows."""
+        stated = {
+            file: dict(STATED.findall(file.read_text()))
+            for file in (self.folder / "migrations").glob("*.py")
+        }
+        files = {values.get("revision", ""): file for file, values in stated.items()}
+
+        def depth(file: Path) -> int:
+            followed = stated[file].get("down_revision", "")
+            return 1 + max(
+                (depth(files[name]) for name in files if name and name in followed), default=0
+            )
+
+        return sorted(stated, key=depth)
 
     def sql(self, statement, **values):
         with connected(self.url) as connection:
