@@ -1,7 +1,8 @@
 """Endpoints: each is declared once, with its routes, access type, body, response and errors."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import marshmallow
@@ -142,6 +143,17 @@ class Endpoint:
         """Whether the answer is one row of the model, with its `ETag`."""
         return isinstance(self.answer, str) and self.answer.startswith("{}")
 
+    def replace(self, **values: Any) -> Self:
+        """Return a copy with other values for some fields; raise TypeError for one that is unknown.
+
+        `dataclasses.replace` reads and sets every field, and takes three times as long for so many.
+        """
+        if unknown := values.keys() - vars(self).keys():
+            raise TypeError(f"an endpoint has no field {min(unknown)}")
+        copied = copy(self)
+        vars(copied).update(values)
+        return copied
+
     def is_safe(self, verb: str) -> bool:
         """Return True if a request with a verb changes nothing: one that writes may have any."""
         return verb in SAFE_VERBS and self.access == READ
@@ -173,7 +185,7 @@ def declare(method: str, access: str, *routes: str, **declared: Any) -> Callable
 def endpoints_of(views: object) -> list[Endpoint]:
     """Return the endpoints that the class of `views` declares, with bound methods as views."""
     declared = declared_by(type(views))
-    return [replace(endpoint, view=getattr(views, name)) for name, endpoint in declared.items()]
+    return [endpoint.replace(view=getattr(views, name)) for name, endpoint in declared.items()]
 
 
 def declared_by(views: type) -> dict[str, Endpoint]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from flask import Flask
 
@@ -48,7 +47,7 @@ def switch_off(
 
 
 def _mark(endpoint: Endpoint, is_off: bool) -> Endpoint:
-    return endpoint if endpoint.is_off == is_off else replace(endpoint, is_off=is_off)
+    return endpoint if endpoint.is_off == is_off else endpoint.replace(is_off=is_off)
 
 
 def _is_off(endpoint: Endpoint, shared: Mapping[str, bool]) -> bool:

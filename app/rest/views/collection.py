@@ -375,7 +375,7 @@ def register_resource(app: Flask, resource: Resource) -> None:
     if resource.is_public:
         endpoints = switch_off(endpoints, app.config["SHARED_METHODS"], resource.shared_methods)
     else:
-        endpoints = [replace(endpoint, is_served=lambda _: False) for endpoint in endpoints]
+        endpoints = [endpoint.replace(is_served=lambda _: False) for endpoint in endpoints]
     rules = resource.rules(app.config)
     register_endpoints(app, resource.name, endpoints, rules, resource.path, resource.roles)
 
@@ -398,7 +398,7 @@ def _refusing(collection: Collection, endpoint: Endpoint) -> Endpoint:
                 raise
             raise denial(collection.name, row_id) from None
 
-    return replace(endpoint, view=view)
+    return endpoint.replace(view=view)
 
 
 def _check_id(collection: Collection) -> None:
@@ -433,8 +433,8 @@ def usual_endpoints(relations: Mapping[str, Relation]) -> list[Endpoint]:
 def _describe(resource: Resource, endpoints: Iterable[Endpoint]) -> Iterator[Endpoint]:
     """Yield endpoints with what the resource says of them."""
     for endpoint in endpoints:
-        yield replace(
-            endpoint if resource.replaces_on_put else with_changing_put(endpoint),
+        served = endpoint if resource.replaces_on_put else with_changing_put(endpoint)
+        yield served.replace(
             # A row that is being created has no owner.
             owned=resource.owner is not None and endpoint.method != CREATE,
             by_row=True,
@@ -453,4 +453,4 @@ def with_changing_put(endpoint: Endpoint) -> Endpoint:
         routes = tuple(route for route in routes if route.verb != "PUT")
     elif endpoint.method in PUT_METHODS.values():
         routes = (*routes, *(route._replace(verb="PUT") for route in routes))
-    return replace(endpoint, routes=routes)
+    return endpoint.replace(routes=routes)

@@ -1,7 +1,6 @@
 """Endpoints that a resource declares beyond those of every collection."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache, wraps
 from typing import Any
 
@@ -25,8 +24,7 @@ def describe_own(resource: Resource, endpoint: Endpoint, view: View | None = Non
     session_only = endpoint.session_only
     if session_only is None:
         session_only = resource.session_only
-    return replace(
-        endpoint,
+    return endpoint.replace(
         view=view or endpoint.view,
         owned=owned,
         by_row=endpoint.finds_row,
