@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Any, NamedTuple, Self
 
 import marshmallow
@@ -137,6 +138,13 @@ class Endpoint:
     is_served: Callable[[Mapping[str, Any]], bool] = lambda settings: True
     # Whether it is switched off: its routes are as paths that nothing is served at.
     is_off: bool = False
+
+    def __post_init__(self) -> None:
+        """Make the schemas, so that one that cannot be made is an error where it is declared."""
+        answer = self.answer[0] if isinstance(self.answer, list) else self.answer
+        for schema in (self.body, answer):
+            if _is_schema(schema):
+                schema()
 
     @property
     def answers_row(self) -> bool:
@@ -276,12 +284,17 @@ def _view_function(app: Flask, name: str, endpoint: Endpoint) -> Callable[..., R
     return respond
 
 
+def _is_schema(spec: SchemaSpec) -> bool:
+    return isinstance(spec, type) and issubclass(spec, marshmallow.Schema)
+
+
 def _body_loader(body: SchemaSpec, load: Load) -> Callable[[], dict[str, Any]]:
     """Return the function that loads the body; without a marshmallow schema the view reads it."""
-    if not isinstance(body, type) or not issubclass(body, marshmallow.Schema):
+    if not _is_schema(body):
         return dict
-    schema = body()
-    return lambda: {"body": load(schema, read_body())}
+    # Made by the first request, as it takes time; so is that of `_dumper`.
+    schema = cache(body)
+    return lambda: {"body": load(schema(), read_body())}
 
 
 def _dumper(answer: SchemaSpec) -> Callable[[Any], ResponseReturnValue]:
@@ -289,8 +302,8 @@ def _dumper(answer: SchemaSpec) -> Callable[[Any], ResponseReturnValue]:
     if answer is None:
         return lambda _: NO_CONTENT
     many = isinstance(answer, list)
-    schema = answer[0] if many else answer
-    if not isinstance(schema, type):
+    described = answer[0] if many else answer
+    if not isinstance(described, type):
         return jsonify
-    dump = schema(many=many).dump
-    return lambda result: jsonify(dump(result))
+    schema = cache(partial(described, many=many))
+    return lambda result: jsonify(schema().dump(result))

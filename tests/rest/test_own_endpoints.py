@@ -194,3 +194,19 @@ def test_a_copy_of_an_endpoint_has_other_values_for_fields_that_there_are(databa
     assert endpoint.replace(by_row=True) == replace(endpoint, by_row=True)
     with pytest.raises(TypeError, match="an endpoint has no field by_rows"):
         endpoint.replace(by_rows=True)
+
+
+@pytest.mark.parametrize("place", ["body", "answer"])
+def test_a_schema_that_cannot_be_made_is_an_error_where_its_endpoint_is_declared(
+    database_url, place
+):
+    class Meta:
+        exclude = ("subject",)
+
+    impossible = type("ImpossibleSchema", (ProjectSchema,), {"Meta": Meta})
+    declare = make_resource([]).endpoint(
+        "rename", WRITE, "POST /<id>/rename", **{place: impossible}
+    )
+
+    with pytest.raises(ValueError, match="subject"):
+        declare(print)
