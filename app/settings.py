@@ -206,6 +206,12 @@ def _setting(
     return kind(load_default=default, metadata=metadata, **options)
 
 
+def _group(schema: type[Schema], meaning: str) -> fields.Nested:
+    """Return the setting of an object whose entries all have defaults."""
+    entries = schema()
+    return _setting(partial(fields.Nested, schema), lambda: entries.load({}), meaning)
+
+
 class TokenMiddlewareSchema(Schema):
     """Entries of TOKEN_MIDDLEWARE."""
 
@@ -289,7 +295,7 @@ def _rate(limit: int, seconds: int, text: str, **figures: int) -> fields.Nested:
             for name, number in numbers.items()
         }
     )
-    return _setting(partial(fields.Nested, schema), lambda: schema().load({}), text)
+    return _setting(partial(fields.Nested, schema), numbers.copy, text)
 
 
 class ThrottlesSchema(Schema):
@@ -498,11 +504,7 @@ class SettingsSchema(Schema):
     PASSWORD_BLOCKLIST = _setting(
         fields.Boolean, True, "`true`: the most common passwords are refused as new passwords."
     )
-    PASSWORD_HASH = _setting(
-        partial(fields.Nested, PasswordHashSchema),
-        lambda: PasswordHashSchema().load({}),
-        "Cost of Argon2id; its entries are below.",
-    )
+    PASSWORD_HASH = _group(PasswordHashSchema, "Cost of Argon2id; its entries are below.")
     PASSWORD_HASHES = _setting(
         fields.Integer,
         None,
@@ -520,11 +522,7 @@ class SettingsSchema(Schema):
     THROTTLE_ENABLED = _setting(
         fields.Boolean, True, "`false`: nothing is counted, and passwords may be guessed."
     )
-    THROTTLES = _setting(
-        partial(fields.Nested, ThrottlesSchema),
-        lambda: ThrottlesSchema().load({}),
-        "How often something may be tried; its entries are below.",
-    )
+    THROTTLES = _group(ThrottlesSchema, "How often something may be tried; its entries are below.")
     USERS_PATH = _setting(
         fields.String,
         "users",

@@ -1,7 +1,8 @@
-"""Access rules for the methods of a model, scored as in LoopBack 3, once, at start."""
+"""Access rules for the methods of a model, scored as in LoopBack 3 when one is first called."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -144,25 +145,50 @@ class MethodRules:
         session_only: bool = False,
         spares_admins: bool = False,
     ) -> None:
-        """Rank the rules; `dynamic` are the model's dynamic roles."""
+        """Keep the rules, to rank them at first use; `dynamic` are the model's dynamic roles."""
         self.method, self.access = method, access
         # Whether it changes users, of whom admins are changed by admins only.
         self.spares_admins = spares_admins
         # Whether no personal token may call the method.
         self.session_only = session_only
-        self._ranked = _rank(rules, method, access)
-        principals = {rule.principal for rule in self._ranked}
-        users = {principal for principal in principals if isinstance(principal, UserPrincipal)}
-        self._user_ids = {user.id for user in users}
-        # The dynamic roles that a decision depends on.
-        self.dynamic = {name: role for name, role in dynamic.items() if name in principals}
-        # The stored roles that it depends on; if there are none, the caller's are not queried.
-        others = users | PRINCIPAL_RANKS.keys() | self.dynamic.keys()
-        self.roles = frozenset(str(role) for role in principals - others)
-        # Whether a decision depends on how the caller has logged in.
-        self.depends_on_strength = not principals.isdisjoint({STRONG, WEAK})
-        self._for_anonymous = self._decide({EVERYONE, UNAUTHENTICATED})
-        self._for_users = self._decide({EVERYONE, AUTHENTICATED, WEAK})
+        self._rules, self._dynamic = list(rules), dict(dynamic)
+
+    @cached_property
+    def _ranked(self) -> list[Rule]:
+        """The rules that match the method, the most specific first."""
+        return _rank(self._rules, self.method, self.access)
+
+    @cached_property
+    def _principals(self) -> set[Principal]:
+        return {rule.principal for rule in self._ranked}
+
+    @cached_property
+    def _user_ids(self) -> set[Id]:
+        return {each.id for each in self._principals if isinstance(each, UserPrincipal)}
+
+    @cached_property
+    def dynamic(self) -> Mapping[str, DynamicRole]:
+        """The dynamic roles that a decision depends on."""
+        return {name: role for name, role in self._dynamic.items() if name in self._principals}
+
+    @cached_property
+    def roles(self) -> frozenset[str]:
+        """The stored roles that it depends on; if there are none, the caller's are not queried."""
+        stored = self._principals - PRINCIPAL_RANKS.keys() - self.dynamic.keys()
+        return frozenset(role for role in stored if isinstance(role, str))
+
+    @cached_property
+    def depends_on_strength(self) -> bool:
+        """Whether a decision depends on how the caller has logged in."""
+        return not self._principals.isdisjoint({STRONG, WEAK})
+
+    @cached_property
+    def _for_anonymous(self) -> Decision:
+        return self._decide({EVERYONE, UNAUTHENTICATED})
+
+    @cached_property
+    def _for_users(self) -> Decision:
+        return self._decide({EVERYONE, AUTHENTICATED, WEAK})
 
     def decision(self, user_id: Id | None, roles: Collection[str] = ()) -> Decision:
         """Return the decision for a user with these roles, or for an anonymous caller (None).

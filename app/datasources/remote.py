@@ -87,7 +87,7 @@ def register_remote_resource(
         collection = Collection(served, app.config)
         collection.add_to(app)
         endpoints += [
-            replace(endpoint, errors=(*endpoint.errors, *ERRORS))
+            endpoint.replace(errors=(*endpoint.errors, *ERRORS))
             for endpoint in all_endpoints(collection, RemoteViews)
             if endpoint.method not in functions
         ]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from flask import Flask
 
@@ -44,7 +43,11 @@ def switch_off(
     shared: dict[str, bool] = {}
     for methods in shared_methods:
         shared |= methods
-    return [replace(endpoint, is_off=_is_off(endpoint, shared)) for endpoint in endpoints]
+    return [_mark(endpoint, _is_off(endpoint, shared)) for endpoint in endpoints]
+
+
+def _mark(endpoint: Endpoint, is_off: bool) -> Endpoint:
+    return endpoint if endpoint.is_off == is_off else endpoint.replace(is_off=is_off)
 
 
 def _is_off(endpoint: Endpoint, shared: Mapping[str, bool]) -> bool:
@@ -53,6 +56,8 @@ def _is_off(endpoint: Endpoint, shared: Mapping[str, bool]) -> bool:
     As in LoopBack 3, its own name precedes patterns, and a pattern that switches methods off all
     that switch them on. Unlike there, other names of the method switch it off too.
     """
+    if not shared:
+        return False
     if False in map(shared.get, _all_names(endpoint.method)):
         return True
     names = _own_names(endpoint)
@@ -109,6 +114,8 @@ def unknown_methods(endpoints: Iterable[Endpoint], shared: Mapping[str, bool]) -
 
 
 def _unknown(methods: Iterable[str], shared: Mapping[str, bool]) -> dict[str, str]:
+    if not shared:
+        return {}
     known = [name for method in methods for name in _all_names(method)]
     return {
         name: f"there is no method {name!r}{suggest(name, known)}"

@@ -1,6 +1,6 @@
 """The stores of an app, which models are attached to."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ class OpenStore:
         """Return the endpoints of a model that is attached to it."""
         most = self.settings.max_request_size
         return [
-            replace(endpoint, max_upload=most) if endpoint.method == "upload" else endpoint
+            endpoint.replace(max_upload=most) if endpoint.method == "upload" else endpoint
             for endpoint in store_endpoints(self.store, self.settings)
         ]
 

@@ -1,5 +1,7 @@
 """An own endpoint of a model, and changes of rows that other users may or may not read."""
 
+from dataclasses import replace
+
 import pytest
 from sqlalchemy import String
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
@@ -7,9 +9,10 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from app.access.rules import AUTHENTICATED, EXECUTE, OWNER, READ, WRITE, Rule, allow
 from app.config import ConfigurationError
 from app.database.ids import RowId
-from app.rest.endpoint import served_endpoints
+from app.rest.endpoint import declared_by, served_endpoints
 from app.rest.fields.base import Schema, Text
 from app.rest.resource import Resource
+from app.rest.views.collection import CollectionViews
 from tests.support.answers import refusal
 
 # A setting that no app has, unless a test says so.
@@ -181,3 +184,27 @@ def test_a_rule_that_cannot_be_enforced_stops_the_start(serve, rules, owner, pro
 def test_an_endpoint_with_and_without_an_id_in_its_routes_is_rejected(database_url):
     with pytest.raises(ValueError, match="all routes of archive have <id>, or none"):
         make_resource([]).endpoint("archive", WRITE, "POST /<id>/archive", "POST /archive")
+
+
+def test_a_copy_of_an_endpoint_has_other_values_for_fields_that_there_are(database_url):
+    endpoint, *_ = declared_by(CollectionViews).values()
+
+    assert endpoint.replace(by_row=True) == replace(endpoint, by_row=True)
+    with pytest.raises(TypeError, match="an endpoint has no field by_rows"):
+        endpoint.replace(by_rows=True)
+
+
+@pytest.mark.parametrize("place", ["body", "answer"])
+def test_a_schema_that_cannot_be_made_is_an_error_where_its_endpoint_is_declared(
+    database_url, place
+):
+    class Meta:
+        exclude = ("subject",)
+
+    impossible = type("ImpossibleSchema", (ProjectSchema,), {"Meta": Meta})
+    declare = make_resource([]).endpoint(
+        "rename", WRITE, "POST /<id>/rename", **{place: impossible}
+    )
+
+    with pytest.raises(ValueError, match="subject"):
+        declare(print)

@@ -83,8 +83,9 @@ def _mapped(table: Table) -> type[Any]:
     return model
 
 
+@lru_cache(maxsize=4)
 def _schema(base: type[Schema]) -> type[Schema]:
-    """Return the schema of users with what others do not see."""
+    """Return the schema of users with what others do not see; apps with the same base share it."""
     own = {
         "disabled": Timestamp(attribute="disabled_at", dump_only=True),
         # Filled in for a whole page: it is in another table.

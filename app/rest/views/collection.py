@@ -319,8 +319,8 @@ def usual_endpoints(relations: Mapping[str, Relation]) -> list[Endpoint]:
 def _describe(resource: Resource, endpoints: Iterable[Endpoint]) -> Iterator[Endpoint]:
     """Yield endpoints with what the resource says of them."""
     for endpoint in endpoints:
-        yield replace(
-            endpoint if resource.replaces_on_put else with_changing_put(endpoint),
+        served = endpoint if resource.replaces_on_put else with_changing_put(endpoint)
+        yield served.replace(
             # A row that is being created has no owner.
             owned=resource.owner is not None and endpoint.method != CREATE,
             by_row=True,
@@ -339,4 +339,4 @@ def with_changing_put(endpoint: Endpoint) -> Endpoint:
         routes = tuple(route for route in routes if route.verb != "PUT")
     elif endpoint.method in PUT_METHODS.values():
         routes = (*routes, *(route._replace(verb="PUT") for route in routes))
-    return replace(endpoint, routes=routes)
+    return endpoint.replace(routes=routes)

@@ -1,7 +1,6 @@
 """Serving resources: their endpoints, and the check of the relations between them."""
 
 from collections.abc import Container, Mapping
-from dataclasses import replace
 from functools import wraps
 from typing import Any
 
@@ -48,7 +47,7 @@ def register_resource(app: Flask, resource: Resource) -> None:
     if resource.is_public:
         endpoints = switch_off(endpoints, app.config["SHARED_METHODS"], resource.shared_methods)
     else:
-        endpoints = [replace(endpoint, is_served=lambda _: False) for endpoint in endpoints]
+        endpoints = [endpoint.replace(is_served=lambda _: False) for endpoint in endpoints]
     rules = resource.rules(app.config)
     register_endpoints(app, resource.name, endpoints, rules, resource.path, resource.roles)
 
@@ -71,7 +70,7 @@ def _refusing(collection: Collection, endpoint: Endpoint) -> Endpoint:
                 raise
             raise denial(collection.name, row_id) from None
 
-    return replace(endpoint, view=view)
+    return endpoint.replace(view=view)
 
 
 def _check_id(collection: Collection) -> None:

@@ -4,7 +4,6 @@ The rules of both sides apply to each, unless those of the parent decide alone.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from flask import current_app, jsonify
@@ -286,8 +285,7 @@ def _views(relation: Relation) -> tuple[type[Related], ...]:
 
 def _below(name: str, relation: Relation, endpoint: Endpoint) -> Endpoint:
     """Return an endpoint of a relation as one of its parent."""
-    return replace(
-        endpoint,
+    return endpoint.replace(
         method=f"__{endpoint.method}__{name}",
         routes=tuple(route.below(f"/<id>/{name}") for route in endpoint.routes),
         relation=relation,
