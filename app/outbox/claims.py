@@ -60,6 +60,11 @@ def lease_end() -> datetime:
     return now() + timedelta(seconds=LEASE)
 
 
+def due_at_once() -> datetime:
+    """Return the time of an attempt that is due on every host, as their clocks may differ."""
+    return now() - timedelta(seconds=CLOCK_TOLERANCE)
+
+
 def next_attempt() -> datetime | None:
     """Return when the first delivery may be claimed; takes no write lock."""
     # Two selects, each of which is one step in the index.
@@ -144,7 +149,7 @@ def finish(claim: Claim, state: str, reason: str | None = None) -> None:
 def release(delivery_ids: Sequence[int]) -> None:
     """Let any worker claim deliveries that nobody has attempted."""
     waiting = Delivery.id.in_(delivery_ids), Delivery.state == PENDING, Delivery.attempts == 0
-    affected_rows(update(Delivery).where(*waiting).values(next_attempt=now()))
+    affected_rows(update(Delivery).where(*waiting).values(next_attempt=due_at_once()))
 
 
 def _is_due(time: SQLColumnExpression[datetime]) -> ColumnElement[bool]:

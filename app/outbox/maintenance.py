@@ -15,6 +15,7 @@ from app.database.session import affected_rows, db, transaction
 from app.errors import ModelNotFound
 from app.times import now
 
+from .claims import due_at_once
 from .models import EXPIRED, FAILED, PENDING, Delivery, OutboxEvent
 
 # Data that cannot be read must not keep an event from being listed and retried.
@@ -85,7 +86,7 @@ def retry(delivery_ids: Sequence[int] | None = None) -> int:
     chosen = [Delivery.state.in_(RETRIED)]
     if delivery_ids is not None:
         chosen.append(Delivery.id.in_(delivery_ids))
-    again = {"state": PENDING, "attempts": 0, "next_attempt": now(), "finished": None}
+    again = {"state": PENDING, "attempts": 0, "next_attempt": due_at_once(), "finished": None}
     reopen = update(Delivery).where(*chosen).values(**again, is_retried=True)
     with transaction():
         rows = db.session.execute(reopen.returning(Delivery.id, Delivery.event_id)).all()

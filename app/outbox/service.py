@@ -13,7 +13,7 @@ from app.http.languages import current_languages
 from app.observability.origin import current_request_id
 from app.times import now
 
-from .claims import lease_end
+from .claims import due_at_once, lease_end
 from .models import OBSOLETE, PENDING, Delivery, OutboxEvent
 from .registry import registry
 from .worker import worker
@@ -57,7 +57,7 @@ def _insert(
     if not subscribers:
         return
     is_reserved, created = worker.of(app).has_room(), now()
-    first_attempt = lease_end() if is_reserved else created
+    first_attempt = lease_end() if is_reserved else due_at_once()
     deadline = created + timedelta(seconds=lifetime)
     event_values = {
         "event": event,
