@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.connector import BlockedHostError, DataSource
+from app.connector.http.host_policy import HostPolicy
 
 
 def test_address_that_is_none_is_an_error(connect):
@@ -142,3 +143,14 @@ def test_secure_form_of_a_named_host_is_trusted(connect):
     assert policy.check("HTTPS://[::1]/x") is None
     with pytest.raises(BlockedHostError):
         policy.check("https://[::1]:444/x")
+
+
+@pytest.mark.parametrize(
+    "host", ["224.0.0.1", "239.255.255.250", "[ff0e::1]", "[::ffff:224.0.0.1]"]
+)
+def test_a_group_of_hosts_is_not_public_to_a_proxy_either(host):
+    policy = HostPolicy()
+    policy.trust([], ["?*"])
+
+    with pytest.raises(BlockedHostError, match="is not public"):
+        policy.check_proxied(f"https://{host}/x")
