@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from app.commands import unavailable
 from app.config import ConfigurationError, require_extra
 
 
@@ -40,7 +41,7 @@ class LoopBackGroup(click.Group):
             try:
                 require_extra("the command", "import", "tree_sitter", "tree_sitter_javascript")
             except ConfigurationError as error:
-                return _unavailable(cmd_name, str(error))
+                return unavailable(cmd_name, str(error))
         command: click.Command = getattr(import_module(place.module), place.function)
         return command
 
@@ -50,22 +51,6 @@ class LoopBackGroup(click.Group):
             return super().invoke(ctx)
         except ConfigurationError as error:
             raise click.ClickException(str(error)) from None
-
-
-def _unavailable(name: str, problem: str) -> click.Command:
-    """Return a command that is listed with a problem, and raises it with any arguments."""
-
-    def refuse(arguments: tuple[str, ...]) -> None:
-        raise ConfigurationError(problem)
-
-    return click.Command(
-        name,
-        callback=refuse,
-        params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)],
-        short_help=problem,
-        add_help_option=False,
-        context_settings={"ignore_unknown_options": True},
-    )
 
 
 @click.group("loopback", cls=LoopBackGroup)
