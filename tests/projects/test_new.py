@@ -9,10 +9,10 @@ import click.testing
 import pytest
 import requests
 
-from app.loopback.data.moving import FOLDER as IMPORT
 from app.projects.new import new
 from app.settings import SettingsSchema
 from app.storage.settings import StoreSchema
+from ostiary_loopback.data.moving import FOLDER as IMPORT
 from tests.support.documents import blocks, run_shell
 from tests.support.programs import require
 from tests.support.releases import start
