@@ -12,7 +12,6 @@ import requests
 from app.projects.new import new
 from app.settings import SettingsSchema
 from app.storage.settings import StoreSchema
-from ostiary_loopback.data.moving import FOLDER as IMPORT
 from tests.support.documents import blocks, run_shell
 from tests.support.programs import require
 from tests.support.releases import start
@@ -85,7 +84,7 @@ def test_what_a_project_writes_is_neither_committed_nor_in_the_image(runner, tmp
     monkeypatch.chdir(tmp_path)
     runner.invoke(new, NAME)
     project = tmp_path / NAME
-    written = {"mail", StoreSchema().fields["root"].load_default, IMPORT, "*.sqlite*", ".env"}
+    written = {"mail", StoreSchema().fields["root"].load_default, "*.sqlite*", ".env"}
 
     for ignored in (".gitignore", ".dockerignore"):
         lines = (project / ignored).read_text().splitlines()

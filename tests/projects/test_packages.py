@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from ostiary.__main__ import main
 from tests.support.documents import blocks
 from tests.support.installation import Installation
+from tests.support.packages import GROUP, install_package
 
 [METADATA] = blocks("docs/project.md", "toml", "Commands of packages")
 [MODULE] = blocks("docs/project.md", "python", "Commands of packages")
-GROUP = "ostiary.commands"
 # What is read of entry points by a start and the commands of the service, and by the help.
 READING = """
 import json, sys
@@ -53,21 +53,12 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def install(folder):
-    """Install a package with a module of its own and entry points, as pip leaves them."""
+    """Install packages, which are forgotten after the test."""
     modules = []
 
-    def install(package, code, entry_points):
+    def install(package, code, commands):
         site = folder.parent / "site"
-        module = package.replace("-", "_")
-        modules.append(module)
-        (site / f"{module}.py").write_text(code)
-        metadata = site / f"{module}-1.0.0.dist-info"
-        metadata.mkdir()
-        (metadata / "METADATA").write_text(
-            f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0.0\n"
-        )
-        lines = [f"{name} = {value}\n" for name, value in entry_points.items()]
-        (metadata / "entry_points.txt").write_text(f"[{GROUP}]\n{''.join(lines)}")
+        modules.append(install_package(site, package, code, commands))
 
     yield install
     for module in modules:
@@ -124,7 +115,7 @@ def test_the_documented_command_has_the_app_of_the_project(ostiary):
     commands = listed(ostiary("--help"))
 
     assert commands["library"] == "Commands for libraries."
-    assert {"greet", "users", "run", "loopback"} <= commands.keys()
+    assert {"greet", "users", "run"} <= commands.keys()
     assert ostiary("library", "name").output == "Library of tools\n"
     assert ostiary("greet").output == "greeted\n"
 
@@ -135,7 +126,7 @@ def test_a_command_of_a_package_can_be_called_in_a_project_that_cannot_be_loaded
 
     help_ = ostiary("--help")
 
-    assert {"library", "loopback", "new", "dev", "run"} == listed(help_).keys()
+    assert {"library", "new", "dev", "run"} <= listed(help_).keys()
     assert "TOKEN_TTL" in help_.stderr
     assert ostiary("library", "check", "1").output == "no\n"
 
@@ -173,7 +164,7 @@ def test_what_is_no_command_is_one_sentence(ostiary, install):
     assert ostiary("plain", "--help").stderr == f"Error: {sentence}plain_tools:plain\n"
 
 
-TAKEN = ["users", "run", "new", "shell", "loopback"]
+TAKEN = ["users", "run", "new", "shell"]
 
 
 @pytest.mark.parametrize("in_project", [False, True])
@@ -189,7 +180,6 @@ def test_no_command_of_ostiary_is_replaced(ostiary, install, request, in_project
         " of this name"
         for name in TAKEN
     ]
-    assert listed(help_)["loopback"] == "Move a LoopBack 3 application over."
     for name in TAKEN:
         assert "called" not in ostiary(name, "--help").output
 
