@@ -84,6 +84,6 @@ release: $(VENV)/.installed-dev ## check, build and try release VERSION=..., and
 
 clean: ## remove .venv and every cache; instance/ stays
 	rm -rf .venv* build dist *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis benchmarks/loopback3/node_modules tests/oauth/provider_node/node_modules tests/openapi/client_node/node_modules tests/loopback/application/node_modules tests/pages/browser_node/node_modules
-	find app tests tools -name __pycache__ -type d -exec rm -rf {} +
+	find app ostiary ostiary_loopback tests tools -name __pycache__ -type d -exec rm -rf {} +
 
 .PHONY: help install run test test-live test-both test-times coverage drills migration-drill lint format bench docs dist release clean

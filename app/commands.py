@@ -1,6 +1,6 @@
 """Groups of commands; they report errors as one sentence, and print lists as a table or JSON.
 
-The list of commands is `COMMANDS` in `app/factory.py`.
+The list of commands is `COMMANDS` in `app/projects/command.py`.
 """
 
 import json
@@ -59,6 +59,22 @@ class CommandGroup(AppGroup):
             raise click.ClickException(str(error.description)) from None
         except SQLAlchemyError as error:
             raise click.ClickException(_database_sentence(error)) from None
+
+
+def unavailable(name: str, problem: str) -> click.Command:
+    """Return a command that is listed with a problem, and fails with it whatever its arguments."""
+
+    def refuse(arguments: tuple[str, ...]) -> None:
+        raise click.ClickException(problem)
+
+    return click.Command(
+        name,
+        callback=refuse,
+        params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)],
+        short_help=problem,
+        add_help_option=False,
+        context_settings={"ignore_unknown_options": True},
+    )
 
 
 def print_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], as_json: bool) -> None:

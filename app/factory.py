@@ -20,6 +20,7 @@ from app.http import headers, json, templates
 from app.oauth import identity_views
 from app.observability import health, logs, origin
 from app.pages import assets
+from app.projects.command import COMMANDS
 from app.rest import constraints, routing
 from app.rest.dependents import find_dependents
 from app.rest.shared_methods import check_setting
@@ -33,21 +34,6 @@ from app.users.sessions import transports
 
 from . import config, errors, mail, openapi, outbox, project_modules
 
-# The modules of commands, each imported when it is called.
-COMMANDS = {
-    "db": "app.migrate.cli",
-    "users": "app.factors.cli",
-    "factors": "app.factors.cli",
-    "tokens": "app.users.commands.tokens",
-    "roles": "app.users.commands.roles",
-    "audit": "app.users.commands.audit",
-    "outbox": "app.outbox.cli",
-    "datasources": "app.datasources.cli",
-    "models": "app.projects.models_cli",
-    "providers": "app.oauth.cli",
-    "upgrade": "app.projects.upgrade",
-    "fixtures": "app.projects.fixtures.cli",
-}
 # The modules of features that a setting switches on. Imported only then: what is not used takes
 # neither time to start nor memory.
 OPTIONAL_FEATURES = {

@@ -14,8 +14,7 @@ INTERNALS = {
     },
     # app/http encodes JSON by an encoder that is made once.
     "flask==3.1.3": {"flask.json.provider.DefaultJSONProvider": "_prepare_response_obj"},
-    # app/server reads requests and sends answers in the main loop; `ostiary run` is a gunicorn; the
-    # shadow proxy of app/loopback reads requests as it does.
+    # app/server reads requests and sends answers in the main loop; `ostiary run` is a gunicorn.
     "gunicorn==27.0.1": {
         "gunicorn.app.base": "Application",
         "gunicorn.app.base.Application": "load_config_from_file"
@@ -33,7 +32,6 @@ INTERNALS = {
         " LimitRequestHeaders LimitRequestLine ParseException UnsupportedTransferCoding",
         "gunicorn.http.message.Request": "_expected_100_continue body force_close headers method"
         " parse_headers path peer_addr uri version",
-        "gunicorn.http.parser": "RequestParser",
         "gunicorn.http.unreader": "IterUnreader",
         "gunicorn.http.wsgi": "create",
         "gunicorn.http.wsgi.Response": "sent sock status_code",

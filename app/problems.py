@@ -90,7 +90,7 @@ def closest(word: str, known: Iterable[str], similarity: float = SIMILAR) -> str
     return by_lower[close[0]] if close else None
 
 
-def describe_error(error: Exception) -> str:
+def describe_error(error: BaseException) -> str:
     """Return what an error says, in one line; not the line of code, which may have a secret."""
     words = error.msg if isinstance(error, SyntaxError) else str(error)
     return ": ".join(filter(None, [type(error).__name__, " ".join(words.split())]))

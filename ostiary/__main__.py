@@ -7,11 +7,13 @@ from flask import Flask
 
 from app.config import ConfigurationError
 from app.projects.command import ProjectGroup
+from app.projects.folder import enter_project
 
 
 def create_app() -> Flask:
     """Build the project's app, whose code is imported now: not every command needs it."""
     try:
+        enter_project()
         app: Flask = import_module("app.factory").create_app()
     except ConfigurationError as error:
         raise click.ClickException(str(error)) from None

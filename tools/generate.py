@@ -217,10 +217,11 @@ def metrics() -> str:
     return _table(("Metric", "Type", "Labels", "Meaning"), rows)
 
 
-def limits_of_the_code() -> str:
-    """Return the table of the limits that are constants in the code."""
+def limits_of(package: str) -> str:
+    """Return the table of the limits that are constants in the code of a package."""
     rows = [
-        (limit.meaning, _value(limit.value), f"`{limit.file}` `{limit.name}`") for limit in limits()
+        (limit.meaning, _value(limit.value), f"`{limit.file}` `{limit.name}`")
+        for limit in limits(package)
     ]
     return _table(("Limit", "Value", "Where"), rows)
 
@@ -257,7 +258,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "audit_actions": audit_actions,
     "mails": mails,
     "metrics": metrics,
-    "limits": limits_of_the_code,
+    "limits": lambda: limits_of("app"),
+    "importer_limits": lambda: limits_of("ostiary_loopback"),
     "reference": reference,
 }
 

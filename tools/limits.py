@@ -1,4 +1,4 @@
-"""The limits that are constants in the code, as `docs/security.md` lists them.
+"""The limits that are constants in the code, as `docs/` lists them.
 
 A limit is a constant of a module below a comment that begins with `#:`, which says its unit and
 meaning; a reason that is no part of the table is a plain comment.
@@ -23,9 +23,9 @@ class Limit(NamedTuple):
     name: str
 
 
-def limits() -> Iterator[Limit]:
-    """Yield the limits, by their files."""
-    for path in sorted(ROOT.glob("app/**/*.py")):
+def limits(package: str) -> Iterator[Limit]:
+    """Yield the limits of a package, by their files."""
+    for path in sorted(ROOT.glob(f"{package}/**/*.py")):
         file = path.relative_to(ROOT).as_posix()
         for comment, name in LIMIT.findall(path.read_text(encoding="utf-8")):
             module = import_module(file.removesuffix(".py").replace("/", "."))

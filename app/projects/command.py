@@ -1,4 +1,4 @@
-"""The group of commands `ostiary`: commands for a project, those of its app, and Flask's."""
+"""The group of commands `ostiary`: those for a project, of its app, of packages, and Flask's."""
 
 from importlib import import_module
 from typing import Any
@@ -9,16 +9,31 @@ from flask.cli import FlaskGroup, ScriptInfo, routes_command, shell_command
 from app.config import ConfigurationError
 
 from .folder import enter_project
+from .packages import added_names, find_command
 
-# The modules of commands that need no app, each imported when it is called.
+# The modules of the app's commands, each imported when it is called.
+COMMANDS = {
+    "db": "app.migrate.cli",
+    "users": "app.factors.cli",
+    "factors": "app.factors.cli",
+    "tokens": "app.users.commands.tokens",
+    "roles": "app.users.commands.roles",
+    "audit": "app.users.commands.audit",
+    "outbox": "app.outbox.cli",
+    "datasources": "app.datasources.cli",
+    "models": "app.projects.models_cli",
+    "providers": "app.oauth.cli",
+    "upgrade": "app.projects.upgrade",
+    "fixtures": "app.projects.fixtures.cli",
+}
+# Those of commands that need no app.
 MODULES = {
     "dev": "app.projects.dev",
-    "loopback": "app.loopback.cli",
     "new": "app.projects.new",
     "run": "app.projects.run",
 }
-# Those of them that need no project either.
-WITHOUT_PROJECT = ["loopback", "new"]
+# Those of them that need no project either, as those of packages.
+WITHOUT_PROJECT = {"new"}
 
 
 class ProjectGroup(FlaskGroup):
@@ -30,22 +45,27 @@ class ProjectGroup(FlaskGroup):
         self.params = [option for option in self.params if option.name not in {"app", "debug"}]
         self.add_command(routes_command)
         self.add_command(shell_command)
+        # What no package replaces.
+        self.own_names = {*COMMANDS, *MODULES, *self.commands}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands that work in this folder."""
+        added = added_names(self.own_names)
         try:
             _enter()
         except click.ClickException:
-            return WITHOUT_PROJECT
+            return sorted(WITHOUT_PROJECT | added)
         try:
             ctx.ensure_object(ScriptInfo).load_app()
         except click.ClickException as error:
             error.show()
-            return sorted(MODULES)
-        return sorted({*MODULES, *super().list_commands(ctx)})
+            return sorted(MODULES.keys() | added)
+        return sorted({*MODULES, *added, *super().list_commands(ctx)})
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Return a command; raise ClickException if it needs a project and there is none."""
+        if name not in self.own_names and (added := find_command(name)):
+            return added
         if name not in WITHOUT_PROJECT:
             _enter()
         if name in MODULES:

@@ -217,31 +217,32 @@ def test_the_state_of_a_transaction_does_not_outlive_its_app_context(app, databa
 
 
 def test_only_transaction_commits_and_rolls_back():
-    folder = Path(package.__file__).parent
+    root = Path(package.__file__).parents[1]
     found = {
-        (path.relative_to(folder).as_posix(), ast.unparse(node))
-        for path in folder.rglob("*.py")
+        (path.relative_to(root).as_posix(), ast.unparse(node))
+        for name in ("app", "ostiary_loopback")
+        for path in (root / name).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute)
         and node.attr in {"commit", "rollback", "begin", "begin_nested"}
     }
 
     assert found == {
-        ("database/session.py", "session.commit"),
-        ("database/session.py", "session.rollback"),
+        ("app/database/session.py", "session.commit"),
+        ("app/database/session.py", "session.rollback"),
         # Connections, not sessions: one prolongs a token, which may fail, one tries the database
         # at the start.
-        ("database/engine.py", "connection.commit"),
-        ("database/startup.py", "connection.rollback"),
+        ("app/database/engine.py", "connection.commit"),
+        ("app/database/startup.py", "connection.rollback"),
         # A savepoint: a row of a fixture that cannot be stored hides no problem of another one.
-        ("projects/fixtures/loading.py", "db.session.begin_nested"),
+        ("app/projects/fixtures/loading.py", "db.session.begin_nested"),
         # An enrolment begins.
-        ("factors/steps.py", "enrolment.begin"),
-        ("factors/views.py", "totp.begin"),
-        ("factors/passkeys/views.py", "service.begin"),
+        ("app/factors/steps.py", "enrolment.begin"),
+        ("app/factors/views.py", "totp.begin"),
+        ("app/factors/passkeys/views.py", "service.begin"),
         # An answer begins.
-        ("server/worker.py", "conn.outgoing.begin"),
+        ("app/server/worker.py", "conn.outgoing.begin"),
         # What begins there is a login.
-        ("oauth/login.py", "flows.begin"),
-        ("oauth/views.py", "login.begin"),
+        ("app/oauth/login.py", "flows.begin"),
+        ("app/oauth/views.py", "login.begin"),
     }

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from app.config import read_project_files
 from app.database.metadata import all_metadata
 from app.database.session import db
-from app.loopback.cli import loopback
 from app.testing.apps import close
+from ostiary_loopback.cli import loopback
 from tests.definitions.conftest import running_a_command
 from tests.support.apps import build
 

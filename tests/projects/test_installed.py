@@ -16,7 +16,7 @@ from tests.support.releases import start
 
 pytestmark = pytest.mark.live
 
-PACKED = ["app", "ostiary", "pytest_ostiary.py"]
+PACKED = ["app", "ostiary", "ostiary_loopback", "pytest_ostiary.py"]
 
 
 @pytest.fixture

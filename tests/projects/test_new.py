@@ -9,7 +9,6 @@ import click.testing
 import pytest
 import requests
 
-from app.loopback.data.moving import FOLDER as IMPORT
 from app.projects.new import new
 from app.settings import SettingsSchema
 from app.storage.settings import StoreSchema
@@ -85,7 +84,7 @@ def test_what_a_project_writes_is_neither_committed_nor_in_the_image(runner, tmp
     monkeypatch.chdir(tmp_path)
     runner.invoke(new, NAME)
     project = tmp_path / NAME
-    written = {"mail", StoreSchema().fields["root"].load_default, IMPORT, "*.sqlite*", ".env"}
+    written = {"mail", StoreSchema().fields["root"].load_default, "*.sqlite*", ".env"}
 
     for ignored in (".gitignore", ".dockerignore"):
         lines = (project / ignored).read_text().splitlines()

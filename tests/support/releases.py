@@ -18,7 +18,8 @@ from .waiting import eventually
 
 # What a wheel is built from.
 SOURCES = [
-    *("LICENSE", "README.md", "app", "ostiary", "pyproject.toml", "pytest_ostiary.py", "setup.cfg")
+    *("LICENSE", "README.md", "app", "ostiary", "ostiary_loopback", "pyproject.toml"),
+    *("pytest_ostiary.py", "setup.cfg"),
 ]
 
 

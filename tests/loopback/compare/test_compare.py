@@ -5,13 +5,13 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from app.loopback.cli import loopback
-from app.loopback.compare.answers import Service
-from app.loopback.compare.callers import Caller, headers
-from app.loopback.compare.calls import filtered
-from app.loopback.compare.comparison import Comparison, answer_of, read_document
-from app.loopback.compare.rate import Rate
-from app.loopback.compare.report import Report
+from ostiary_loopback.cli import loopback
+from ostiary_loopback.compare.answers import Service
+from ostiary_loopback.compare.callers import Caller, headers
+from ostiary_loopback.compare.calls import filtered
+from ostiary_loopback.compare.comparison import Comparison, answer_of, read_document
+from ostiary_loopback.compare.rate import Rate
+from ostiary_loopback.compare.report import Report
 from tests.support.live import serve_app
 
 from .servers import Altered, ok, raw_server

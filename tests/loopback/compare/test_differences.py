@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from app.loopback.compare import kinds
-from app.loopback.compare.answers import MAX_READ, Answer
-from app.loopback.compare.calls import Call, filtered, read_call, shape
-from app.loopback.compare.differences import NO_CONTEXT, Context, differences
+from ostiary_loopback.compare import kinds
+from ostiary_loopback.compare.answers import MAX_READ, Answer
+from ostiary_loopback.compare.calls import Call, filtered, read_call, shape
+from ostiary_loopback.compare.differences import NO_CONTEXT, Context, differences
 
 JSON = "application/json; charset=utf-8"
 LIST, ROW, RELATED = "/notes", "/notes/1", "/notes/1/owner"

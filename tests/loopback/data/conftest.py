@@ -10,8 +10,8 @@ from flask import Flask
 from sqlalchemy import text
 
 from app.database.session import db
-from app.loopback.application import Application, read_application
-from app.loopback.data.moving import FOLDER, move_rows
+from ostiary_loopback.application import Application, read_application
+from ostiary_loopback.data.moving import FOLDER, move_rows
 from tests.conftest import PASSWORD, Api
 from tests.definitions.conftest import make_models, write_models  # noqa: F401 - fixtures
 

@@ -7,9 +7,9 @@ import signal
 import pytest
 
 from app.database.session import db
-from app.loopback.data import batches
-from app.loopback.data.moved import Journal
-from app.loopback.data.moving import FOLDER
+from ostiary_loopback.data import batches
+from ostiary_loopback.data.moved import Journal
+from ostiary_loopback.data.moving import FOLDER
 
 from .conftest import write_memory
 

@@ -12,7 +12,7 @@ from bson import json_util
 from bson.datetime_ms import DatetimeMS
 from sqlalchemy import create_engine, text
 
-from app.loopback.data.sources.base import SourceError
+from ostiary_loopback.data.sources.base import SourceError
 from tests.support.mariadb import mariadb_server
 
 NOTE = {

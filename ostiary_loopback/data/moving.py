@@ -1,0 +1,150 @@
+"""Moves the rows of a LoopBack application into the database of an app."""
+
+import hashlib
+from collections.abc import Iterator
+from datetime import UTC, tzinfo
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+
+from app.definitions.reading import json_models
+from ostiary_loopback.application import Application
+
+from .batches import Mover
+from .identities import identities
+from .models import link_plans, model_plans
+from .moved import IMPORTANT, Journal, Moved
+from .roles import USER, Roles
+from .source_models import SourceModel, source_model
+from .sources.base import Source
+from .sources.opening import open_source
+from .tokens import Tokens
+from .unchecked import list_unchecked
+from .users import Keep, Users
+
+# The folder in that of the project with the journal and the refused rows.
+FOLDER = "loopback-import"
+# LoopBack's own models whose rows are not moved, and why.
+NOT_MOVED = {
+    "ACL": "rules in the database, which change who may do what: write them as acls in"
+    " models/*.json before the switch",
+    "Application": "applications have no accounts here: give each a user of its own",
+    "UserCredential": "credentials at providers are not kept: their users link accounts again",
+}
+
+
+def move_rows(
+    app: Flask,
+    application: Application,
+    source: str,
+    *,
+    tokens: bool = True,
+    keep: Keep | None = None,
+    timezone: tzinfo = UTC,
+) -> Moved:
+    """Move the rows of a database, of the memory connector's file, or of a folder of dumps.
+
+    The app's database must have its tables. A run that was killed goes on where it ended, and a
+    further one adds what is new; rows that are there stay as they are. `timezone` is that of times
+    without one. Raises SourceError, a ClickException.
+    """
+    with app.app_context(), open_source(source) as opened:
+        options = f"{opened.fingerprint} {keep} {timezone} {tokens}"
+        journal = Journal(Path(app.instance_path) / FOLDER, _digest(options))
+        try:
+            _Move(app, application, opened, journal, timezone).run(keep, tokens)
+            journal.save(is_finished=True)
+        finally:
+            journal.close()
+    return journal.moved
+
+
+class _Move:
+    """Moves all that a source has."""
+
+    def __init__(
+        self,
+        app: Flask,
+        application: Application,
+        source: Source,
+        journal: Journal,
+        zone: tzinfo,
+    ) -> None:
+        self._app = app
+        self._application = application
+        self._source = source
+        self._journal = journal
+        self._moved = journal.moved
+        self._zone = zone
+        self._mover = Mover(source, journal)
+        declared = json_models.of(app).users
+        self._users = declared.name if declared else "User"
+
+    def run(self, keep: Keep | None, with_tokens: bool) -> None:
+        """Move users, what belongs to them, and then models."""
+        users = source_model(self._application, self._users, self._user_keys())
+        if self._source.holder(users) and not self._moved.of(users.name).is_done:
+            plan = Users(self._app, users, self._zone, keep, self._moved).plan(self._source)
+            self._mover.move(plan)
+        self._move_roles()
+        if with_tokens:
+            self._move_tokens()
+        for model in self._extending("UserIdentity"):
+            self._mover.move(identities(self._app, model, self._zone))
+        for plan in model_plans(self._app, self._application, self._zone, self._moved):
+            if self._source.holder(plan.model):
+                self._mover.move(plan)
+        for plan in link_plans(self._app, self._source, self._application):
+            self._mover.move(plan)
+        list_unchecked(self._app, self._journal)
+        self._report_others(with_tokens)
+
+    def _user_keys(self) -> list[str]:
+        declared = json_models.of(self._app).users
+        return list(declared.properties) if declared else []
+
+    def _principals(self) -> set[str]:
+        return {USER, self._users}
+
+    def _move_roles(self) -> None:
+        roles = Roles(self._source, self._journal)
+        for model in self._extending("Role"):
+            roles.move(model)
+        for model in self._extending("RoleMapping"):
+            self._mover.move(roles.mappings(model, self._principals()))
+
+    def _move_tokens(self) -> None:
+        options: dict[str, Any] = dict(source_model(self._application, self._users).settings or {})
+        allows_eternal = options.get("allowEternalTokens") is True
+        for model in self._extending("AccessToken"):
+            tokens = Tokens(model, self._principals(), allows_eternal, self._zone, self._moved)
+            self._mover.move(tokens.plan())
+
+    def _extending(self, root: str) -> Iterator[SourceModel]:
+        """Yield a model of LoopBack's own and those that extend it, if they have rows."""
+        for name in dict.fromkeys([root, *self._application.models]):
+            model = source_model(self._application, name)
+            if model.root == root and self._source.holder(model):
+                yield model
+
+    def _report_others(self, with_tokens: bool) -> None:
+        """Report the rows that are not moved, by model."""
+        reasons = NOT_MOVED if with_tokens else {**NOT_MOVED, "AccessToken": "--no-tokens"}
+        known = {*self._moved.counts}
+        for name in sorted({*self._application.models, *NOT_MOVED, "AccessToken", "User"} - known):
+            model = source_model(self._application, name)
+            if not self._source.holder(model) or not (count := self._source.count(model)):
+                continue
+            reason = reasons.get(model.root, "the project has no such table")
+            if model.root == "User":
+                reason = (
+                    f"accounts here are those of {self._users}: merge them in the source, and"
+                    " import again, or these users cannot log in"
+                )
+            kind = IMPORTANT if model.root == "ACL" else "not moved"
+            self._moved.add(name, kind, f"rows: {reason}", count=count)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

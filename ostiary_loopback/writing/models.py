@@ -1,0 +1,225 @@
+"""The models of an application as files of a project: `models/*.json`, `model-config.json`."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from app.definitions.bases import BUILT_IN, CONFIG_KEYS, PERSISTED, PLAIN, SHADOWED, USER
+from app.definitions.switches import DISABLED
+from app.properties.properties import MAPPINGS, column_name
+from ostiary_loopback.application import Application, Model, as_mapping
+from ostiary_loopback.javascript import Finding, Kind
+from ostiary_loopback.models_check import SERVED
+
+from .files import ProjectFile
+from .settings import id_type, users_model
+from .validations import translate_validations
+
+JsonObject = Mapping[str, Any]
+# How a model's file declares the ids of a type.
+ROOTS = [name.lower() for name in (*PERSISTED, USER)]
+_TYPES = {"integer": "number", "objectid": "objectid", "uuid": "uuid"}
+USERS = "users"
+# What the path of a model ends with whose own one is taken.
+ROWS = "Rows"
+
+
+def to_json(value: object) -> str:
+    """Return JSON as files of a project have it."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def model_files(application: Application, found: Sequence[Finding]) -> list[ProjectFile]:
+    """Return the file of each model that the application defines."""
+    models = [model for model in application.models.values() if model.definition]
+    tables = _other_tables(application, models)
+    return [_model_file(application, model, found, tables.get(model.name)) for model in models]
+
+
+def file_name(model: Model) -> str:
+    """Return the name that the files of a model have, without what they end in."""
+    return model.file.stem if model.file else model.name
+
+
+def certain_disabled(found: Iterable[Finding], model: Model) -> list[Finding]:
+    """Return the findings of methods that are certain to be switched off."""
+    return [
+        finding
+        for finding in found
+        if finding.model == model.name
+        and finding.kind == Kind.DISABLED_METHOD
+        and finding.is_certain
+    ]
+
+
+def _model_file(
+    application: Application, model: Model, found: Sequence[Finding], table: str | None
+) -> ProjectFile:
+    definition, changes = dict(model.definition), list[str]()
+    if definition.get("methods") == []:
+        definition["methods"] = {}
+        changes.append("methods is an object: it was an empty list")
+    if _is_unknown(application, model):
+        definition |= {"base": PLAIN}
+        changes.append(f"base is {PLAIN}: it is not served, as no file has its base {model.base}")
+    _add_javascript(application, model, found, definition, changes)
+    _set_id(application, model, definition, changes)
+    _separate_columns(definition, changes)
+    if table:
+        definition["options"] = _with_table(definition.get("options"), table)
+        changes.append(
+            f"its table is {table}: another model has {_table(model)}, with the same rows"
+        )
+    if _takes_users_name(application, model):
+        definition |= {"plural": f"{model.name}{ROWS}", "http": {}}
+        changes.append(f"it is served at /{model.name}{ROWS}: Ostiary's own users have its path")
+    return ProjectFile(f"models/{file_name(model)}.json", to_json(definition), changes)
+
+
+def _other_tables(application: Application, models: Iterable[Model]) -> Mapping[str, str]:
+    """Return the tables of models that share one, which LoopBack 3 allows, with another model.
+
+    A public model keeps it. Each of them gets the rows.
+    """
+    stored = [model for model in models if _has_table(application, model)]
+    taken = {
+        _table(model): model.name for model in sorted(stored, key=lambda model: model.is_public)
+    }
+    found = dict[str, str]()
+    for model in stored:
+        if taken[_table(model)] != model.name:
+            own = column_name(model.name)
+            found[model.name] = own = f"{own}_2" if own in taken else own
+            taken[own] = model.name
+    return found
+
+
+def _has_table(application: Application, model: Model) -> bool:
+    if not model.data_source or application.connector(model) in SERVED:
+        return False
+    return has_rows(application, model) and not application.is_user(model)
+
+
+def _table(model: Model) -> str:
+    """Return the table of a model, as the reader of models names it."""
+    mappings = [as_mapping(model.options.get(connector)) for connector in MAPPINGS]
+    named = [mapping.get(key) for mapping in mappings for key in ("table", "collection")]
+    return column_name(next((name for name in named if name and isinstance(name, str)), model.name))
+
+
+def _with_table(options: object, table: str) -> JsonObject:
+    """Return the options of a model with the name of its table, which precedes all others."""
+    options = as_mapping(options)
+    return {**options, MAPPINGS[0]: {**as_mapping(options.get(MAPPINGS[0])), "table": table}}
+
+
+def _is_unknown(application: Application, model: Model) -> bool:
+    """Tell whether a model extends one that is in a package, or nowhere."""
+    known = {name.lower() for name in BUILT_IN}
+    base = application.models.get(model.base)
+    return not (base and base.definition) and model.base.lower() not in known
+
+
+def _add_javascript(
+    application: Application,
+    model: Model,
+    found: Sequence[Finding],
+    definition: dict[str, Any],
+    changes: list[str],
+) -> None:
+    """Add the validations of the JavaScript, and the methods that it switches off."""
+    properties, done = translate_validations(model, application.is_user(model), found)
+    if done:
+        definition["properties"] = properties
+        changes += [f"{finding.name} is in properties" for finding in done]
+    off = sorted({finding.name for finding in certain_disabled(found, model)})
+    if off:
+        given = definition.get(DISABLED)
+        definition[DISABLED] = sorted({*off, *(given if isinstance(given, list) else [])})
+        changes.append(f"{DISABLED} has {', '.join(off)}")
+
+
+def _takes_users_name(application: Application, model: Model) -> bool:
+    """Tell whether a model that users are not has their name."""
+    return model.plural.lower() == USERS and not application.is_user(model)
+
+
+def _set_id(
+    application: Application, model: Model, definition: dict[str, Any], changes: list[str]
+) -> None:
+    """Declare the id that the model's database gives, where ID_TYPE says otherwise."""
+    given, usual = id_type(application, model), id_type(application, users_model(application))
+    properties = as_mapping(definition.get("properties"))
+    declared = [name for name, property_ in properties.items() if _is_id(property_)]
+    if not model.data_source or application.is_user(model) or _has_own_base(definition):
+        return
+    if not declared and given != usual and definition.get("idInjection") is not False:
+        id_property = {"type": _TYPES[given], "id": True, "generated": True}
+        definition["properties"] = {"id": id_property, **properties}
+        changes.append(f"properties.id is declared: {model.data_source} gives ids of {given}")
+    for name in declared:
+        if given == "objectid" and properties[name].get("generated"):
+            changed = {**properties[name], "type": given}
+            definition["properties"] = {**properties, name: changed}
+            changes.append(f"properties.{name}.type is objectid, as {model.data_source} gives it")
+
+
+def _separate_columns(definition: dict[str, Any], changes: list[str]) -> None:
+    """Name the columns of properties whose names differ in their letters' case or in `_` alone."""
+    properties = definition.get("properties")
+    taken = {"id"}
+    for name, declared in properties.items() if isinstance(properties, Mapping) else []:
+        column = column_name(name)
+        property_ = declared if isinstance(declared, Mapping) else {"type": declared}
+        if _is_id(declared) or any(key in property_ for key in MAPPINGS):
+            continue
+        if column in taken:
+            column = f"{column}_2"
+            named = {**property_, MAPPINGS[0]: {"columnName": column}}
+            definition["properties"] = {**definition["properties"], name: named}
+            changes.append(f"properties.{name} has the column {column}: the other name is taken")
+        taken.add(column)
+
+
+def _is_id(property_: object) -> bool:
+    return isinstance(property_, Mapping) and bool(property_.get("id"))
+
+
+def has_rows(application: Application, model: Model) -> bool:
+    """Tell whether a model has rows here: whether it extends PersistedModel or User."""
+    seen = set[str]()
+    base = model.name
+    while (found := application.models.get(base)) and found.definition and base not in seen:
+        seen.add(base)
+        base = str(found.options.get("base") or PERSISTED[0])
+    return base.lower() in ROOTS
+
+
+def resource_name(application: Application, name: str) -> str:
+    """Return the name by which `get_resource` finds a model; empty if it has no rows here."""
+    model = application.models.get(name)
+    if model is None or not model.definition or not model.data_source:
+        return ""
+    if application.is_user(model):
+        return USERS if model is users_model(application) else ""
+    if name in SHADOWED or not has_rows(application, model):
+        return ""
+    return f"{name}{ROWS}" if _takes_users_name(application, model) else model.plural
+
+
+def _has_own_base(definition: Mapping[str, Any]) -> bool:
+    """Tell whether a model extends one of the application, whose id it has."""
+    return definition.get("base") not in (None, *BUILT_IN)
+
+
+def config_file(application: Application) -> ProjectFile:
+    """Return `model-config.json`: the models that are served, and what is said of them there."""
+    entries = dict(_entries(application))
+    return ProjectFile("model-config.json", to_json(entries))
+
+
+def _entries(application: Application) -> Iterator[tuple[str, JsonObject]]:
+    for name, model in application.models.items():
+        entry = {key: model.config[key] for key in CONFIG_KEYS if key in model.config}
+        if model.config and (model.definition or name in BUILT_IN):
+            yield name, entry

@@ -1,0 +1,58 @@
+"""The files of a project that stands for a LoopBack 3 application."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from app.projects.new import template_text
+from ostiary_loopback.application import Application
+from ostiary_loopback.javascript import findings
+from ostiary_loopback.printing import printable
+
+from . import fixtures, models, settings, sources, stubs
+from .files import ProjectFile
+from .secrets import Variables
+
+VARIABLES = ".env.example"
+FIRST = """\
+# The variables of the environment that the project needs. Copy the file to .env, which belongs into
+# no repository, and fill it in there, with quotes around values that have other characters than
+# letters and digits. `set -a; . ./.env; set +a` loads it into a shell; systemd reads it by
+# EnvironmentFile, Docker by --env-file, which keeps quotes.
+"""
+
+
+@dataclass(frozen=True)
+class Project:
+    """The files of a project, and what its users have to know of them."""
+
+    files: Sequence[ProjectFile]
+    # What LoopBack 3 allows and is set here, or needs a decision; one sentence each.
+    notes: Sequence[str]
+    # The variables of the environment that it needs, with what each of them is.
+    variables: Mapping[str, str]
+
+
+def read_project(application: Application, name: str) -> Project:
+    """Return the project that an application becomes, in a folder with this name."""
+    variables, found = Variables(), findings(application)
+    read = settings.read_settings(application, sources.redirects(application))
+    files = [
+        settings.config_file(application, read, name),
+        *models.model_files(application, found),
+        *stubs.code_files(application, found),
+        models.config_file(application),
+        *sources.source_files(application, variables),
+        *sources.provider_files(application, variables),
+        *fixtures.fixture_files(application, found, variables),
+    ]
+    if variables.needed:
+        files.append(ProjectFile(VARIABLES, _variables(variables.needed)))
+    files += [
+        ProjectFile(file, template_text(file, name)) for file in (".gitignore", "pyproject.toml")
+    ]
+    return Project(files, [*read.notes, *stubs.notes(found)], variables.needed)
+
+
+def _variables(needed: Mapping[str, str]) -> str:
+    lines = (f"# {printable(meaning)}\n{name}=\n" for name, meaning in needed.items())
+    return FIRST + "".join(lines)
