@@ -126,7 +126,7 @@ def test_an_admin_sends_a_reset(app, api, admin, user, reset_events):
     assert answer.status_code == 204
     assert actions(app)[0] == ("reset-sent", 1, 2)
     with app.app_context():
-        assert db.session.scalar(select(OutboxEvent.event)) == "resetPasswordRequest"
+        assert "resetPasswordRequest" in db.session.scalars(select(OutboxEvent.event)).all()
 
 
 @pytest.mark.both_databases

@@ -13,6 +13,7 @@ from app.database.dialects import lock_others_out
 from app.database.session import db, transaction
 from app.database.timeouts import interrupter
 from app.todos.models import Todo
+from tests.conftest import Api
 from tests.support.rows import count
 from tests.support.waiting import eventually
 
@@ -129,15 +130,20 @@ def test_the_most_expensive_patterns_are_answered_or_ended_in_time(app, api, tok
 
 @only_sqlite
 @pytest.mark.parametrize("letter", PATTERNS)
-def test_sqlite_searches_one_text_of_100_kb_in_little_time(app, api, token, letter):
+def test_sqlite_searches_one_text_of_100_kb_in_little_time(shared_app, secrets, letter):
+    app = shared_app(STATEMENT_TIMEOUT=60)
+    api = Api(app.test_client(), secrets)
+    token = api.logged_in()
     store_texts(app, 1, 100_000, letter)
 
-    for where in PATTERNS[letter]:
+    def cpu_seconds(where):
         started = time.thread_time()
-        answer = ask(api, token, where)
+        assert ask(api, token, where).status_code == 200, where
+        return time.thread_time() - started
 
-        assert answer.status_code == 200, where
-        assert time.thread_time() - started < 0.1, where
+    for where in PATTERNS[letter]:
+        # The least of three: a busy machine has less of its caches for each process.
+        assert min(cpu_seconds(where) for _ in range(3)) < 0.1, where
 
 
 @only_sqlite

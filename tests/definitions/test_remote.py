@@ -68,9 +68,13 @@ def remote(server):  # noqa: F811
 
 
 @pytest.fixture
-def tickets(serve, remote):
-    """Call tickets as Ada, who is 1, Bob, who is 2, or Root, who is an admin."""
-    sources = {"desk": {"connector": "rest", "baseURL": remote.url, "options": {"timeout": 1000}}}
+def tickets(serve, remote, request):
+    """Call tickets as Ada, who is 1, Bob, who is 2, or Root, who is an admin.
+
+    A parameter is the time-out of the data source in milliseconds.
+    """
+    options = {"timeout": getattr(request, "param", 60_000)}
+    sources = {"desk": {"connector": "rest", "baseURL": remote.url, "options": options}}
     api = serve({"ticket": TICKET}, CONFIG, DATA_SOURCES=sources)
     tokens = {name: api.logged_in(f"{name}@example.com") for name in ("ada", "bob", "root")}
     api.client.application.test_cli_runner().invoke(
@@ -221,7 +225,7 @@ def test_a_client_sends_back_what_it_has_read(tickets, remote):
 
 
 def test_an_owner_gives_a_row_at_a_data_source_away_where_the_model_says_so(serve, remote):
-    sources = {"desk": {"connector": "rest", "baseURL": remote.url, "options": {"timeout": 1000}}}
+    sources = {"desk": {"connector": "rest", "baseURL": remote.url, "options": {"timeout": 60_000}}}
     api = serve({"ticket": {**TICKET, "ownerMayChange": True}}, CONFIG, DATA_SOURCES=sources)
     ada = api.logged_in()
 
@@ -234,7 +238,7 @@ def test_an_owner_gives_a_row_at_a_data_source_away_where_the_model_says_so(serv
 
 
 def test_methods_of_models_at_a_data_source_are_switched_off_alike(serve, remote):
-    sources = {"desk": {"connector": "rest", "baseURL": remote.url, "options": {"timeout": 1000}}}
+    sources = {"desk": {"connector": "rest", "baseURL": remote.url, "options": {"timeout": 60_000}}}
     ticket = {
         **TICKET,
         "replaceOnPUT": False,
@@ -416,6 +420,7 @@ def test_a_service_that_knows_no_such_collection_has_failed(tickets, remote):
     assert tickets("GET", "/count", caller="root").status_code == 502
 
 
+@pytest.mark.parametrize("tickets", [1000], indirect=True, ids=["slow"])
 def test_failures_of_the_service_are_502_and_504_without_its_words(tickets, remote):
     for route, status in [("status", 502), ("broken", 502), ("slow", 504)]:
         action = getattr(remote.RequestHandlerClass, f"on_{route}")
