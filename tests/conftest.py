@@ -61,8 +61,8 @@ LONG = {
 
 
 def pytest_xdist_auto_num_workers(config):
-    """Use a process for each processor, and two more for tests that wait for other processes."""
-    return os.cpu_count() + (2 if config.option.markexpr == "live" else 0)
+    """Use a process more than there are processors, two for tests that wait for others."""
+    return os.cpu_count() + (2 if config.option.markexpr == "live" else 1)
 
 
 def pytest_configure(config):
