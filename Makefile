@@ -39,8 +39,8 @@ test: $(VENV)/.installed-dev ## run the tests that start no process; three minut
 	$(TEST) -m 'not live' $(OPTIONS)
 test-live: $(VENV)/.installed-dev ## run those that start browsers, servers and other processes; four minutes
 	$(TEST) -m live $(OPTIONS)
-test-both: $(VENV)/.installed-dev ## run those of `make test` that use a database once more, on PostgreSQL
-	$(TEST) -m 'not live' --database postgresql $(OPTIONS)
+test-both: $(VENV)/.installed-dev ## run on PostgreSQL what `make test` runs on SQLite alone
+	$(TEST) -m 'not (live or both_databases or only_on)' --database postgresql $(OPTIONS)
 test-times: $(VENV)/.installed-dev ## run the tests of both kinds, and print what takes the most time
 	$(TEST) -p tests.support.times $(OPTIONS)
 coverage: $(VENV)/.installed-dev ## run both kinds and require that 95 % of the code is covered; takes twice as long
