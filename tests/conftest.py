@@ -7,6 +7,7 @@ import logging
 import os
 import re
 import shutil
+import signal
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -66,6 +67,8 @@ def pytest_xdist_auto_num_workers(config):
 
 
 def pytest_configure(config):
+    # A shell lets what it runs in the background ignore Ctrl-C, and so would all that tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(guard)
 
 

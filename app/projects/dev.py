@@ -42,8 +42,6 @@ def dev(ctx: click.Context) -> None:
         times = _modification_times()
         server = os.fork()
         if not server:
-            # SystemExit would be taken for an error of the module that is being imported.
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             migrate_and_serve(ctx, workers=1, loglevel="warning", graceful_timeout=1)
         try:
             changed = _wait_for_change(times)
