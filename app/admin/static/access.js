@@ -2,7 +2,11 @@
 
 import { call } from "../../ostiary/static/api.js";
 import { page } from "../../ostiary/static/page.js";
-import { createContext, useContext } from "../../ostiary/static/view.js";
+import { createContext, html, useContext } from "../../ostiary/static/view.js";
+import { hrefOf } from "./address.js";
+
+/** The model of users, whose rows have a view of their own. */
+export const USERS = { name: "users" };
 
 const Known = createContext(null);
 
@@ -39,10 +43,16 @@ export async function loadAdmin() {
 /** Return the segments of the view of a row; undefined if the caller may not open it. */
 export function viewOfRow({ may, mayAdmin }, model, id) {
   // Everybody may read the own user, and no view of others follows from that.
-  if (model.name === "users") {
+  if (model.name === USERS.name) {
     return mayAdmin("findUserById") ? ["users", String(id)] : undefined;
   }
   return may(model.name, "findById") ? ["rows", model.name, String(id)] : undefined;
+}
+
+/** A link to the view of a row; what it would say alone if the caller may not open it. */
+export function RowLink({ model, id, class: name, children }) {
+  const view = viewOfRow(useAdmin(), model, id);
+  return view ? html`<a class=${name} href=${hrefOf(view)}>${children}</a>` : children;
 }
 
 /** Return the names of the models that are stores of files, of those whose containers are listed. */

@@ -2,8 +2,7 @@
 
 import { Time } from "../../ostiary/static/parts.js";
 import { html } from "../../ostiary/static/view.js";
-import { useAdmin } from "./access.js";
-import { hrefOf } from "./address.js";
+import { RowLink, USERS, useAdmin } from "./access.js";
 import { List } from "./list.js";
 import { useEmail } from "./names.js";
 
@@ -37,13 +36,12 @@ export function AuditList({ path, segments, query, version }) {
 
 /** A user as a link to it. */
 function Who({ id, none = "nobody" }) {
-  const { mayAdmin, access } = useAdmin();
+  const { access } = useAdmin();
   const email = useEmail(id);
   if (id === null || id === undefined) {
     return html`<span class="muted">${none}</span>`;
   }
-  const label = html`${email ?? `user ${id}`}${id === access.userId && " (you)"}`;
-  return mayAdmin("findUserById") ? html`<a href=${hrefOf(["users", String(id)])}>${label}</a>` : label;
+  return html`<${RowLink} model=${USERS} id=${id}>${email ?? `user ${id}`}${id === access.userId && " (you)"}<//>`;
 }
 
 /** Who did it; without a request that was a command. */

@@ -3,8 +3,8 @@
 import { call } from "../../ostiary/static/api.js";
 import { Loaded, useCall } from "../../ostiary/static/parts.js";
 import { html } from "../../ostiary/static/view.js";
-import { useAdmin } from "./access.js";
-import { go, hrefOf } from "./address.js";
+import { RowLink, USERS } from "./access.js";
+import { go } from "./address.js";
 import { Confirmed } from "./parts.js";
 import { Table } from "./table.js";
 
@@ -12,14 +12,13 @@ const PAGE = 25;
 
 /** The members; `onRevoke` takes the role from the user with an id. */
 export function Members({ name, query, version, onRevoke }) {
-  const { mayAdmin } = useAdmin();
   const skip = Number(query.skip) || 0;
   const path = `/admin/roles/${encodeURIComponent(name)}/members`;
   // One more than are shown tells whether there are more.
   const read = useCall(async () => (await call("GET", path, { query: { limit: PAGE + 1, skip } })).body, [path, skip, version]);
   const turn = (to) => go(["roles", name], { skip: to || "" });
   const columns = [
-    { name: "id", title: "id", render: ({ id }) => (mayAdmin("findUserById") ? html`<a class="open" href=${hrefOf(["users", String(id)])}>${id}</a>` : id) },
+    { name: "id", title: "id", render: ({ id }) => html`<${RowLink} model=${USERS} id=${id} class="open">${id}<//>` },
     { name: "email", title: "email", render: ({ email }) => email },
     { name: "username", title: "username", render: ({ username }) => username ?? "" },
     ...(onRevoke ? [{ name: "actions", title: "actions", render: (user) => html`<${Revoke} ...${{ name, user, onRevoke }} />` }] : []),

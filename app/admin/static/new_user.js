@@ -4,7 +4,7 @@ import { call } from "../../ostiary/static/api.js";
 import { page } from "../../ostiary/static/page.js";
 import { notify } from "../../ostiary/static/parts.js";
 import { html, useState } from "../../ostiary/static/view.js";
-import { useAdmin } from "./access.js";
+import { USERS, useAdmin, viewOfRow } from "./access.js";
 import { askBeforeLeaving, go, hrefOf } from "./address.js";
 import { Curl, View } from "./parts.js";
 import { propertiesOf } from "./properties.js";
@@ -21,7 +21,8 @@ const BASICS = {
 
 /** The form of a new user. */
 export function NewUser() {
-  const { model, mayAdmin } = useAdmin();
+  const admin = useAdmin();
+  const { model } = admin;
   const [values, setValues] = useState({});
   const properties = propertiesOf(model("users") ?? BASICS).filter(({ isCreated }) => isCreated);
   const required = properties.filter(({ isRequired }) => isRequired);
@@ -30,7 +31,7 @@ export function NewUser() {
     const made = (await call("POST", `/${page.users}`, { body })).body;
     notify(`Created ${made.email}.`);
     askBeforeLeaving(false);
-    go(mayAdmin("findUserById") ? ["users", String(made.id)] : ["users"]);
+    go(viewOfRow(admin, USERS, made.id) ?? ["users"]);
   };
   return html`<${View} title="New user" back=${{ href: hrefOf(["users"]), title: "Users" }}>
     <section class="card">

@@ -3,8 +3,7 @@
 import { call } from "../../ostiary/static/api.js";
 import { Dialog, Problem, useCall } from "../../ostiary/static/parts.js";
 import { html, useEffect, useState } from "../../ostiary/static/view.js";
-import { useAdmin, viewOfRow } from "./access.js";
-import { hrefOf } from "./address.js";
+import { RowLink, useAdmin } from "./access.js";
 import { whereOf } from "./list_state.js";
 import { isSearchable, kindOf, labelsOf, propertiesOf } from "./properties.js";
 
@@ -34,17 +33,14 @@ export function Reference({ shared, property, text = "", onText }) {
 
 /** What the row with this id is called, as a link to it. */
 function Called({ target, id }) {
-  const admin = useAdmin();
   const fields = [target.idName, ...labelsOf(target)];
   const path = `${target.path}/${encodeURIComponent(id)}`;
   const row = useCall(async () => (id ? (await call("GET", path, { query: { filter: { fields } } })).body : null), [path]);
   if (!id || row.isLoading) {
     return null;
   }
-  const view = viewOfRow(admin, target, id);
-  const name = `${target.singular} ${id}`;
   return row.value
-    ? html`<small>${view ? html`<a href=${hrefOf(view)}>${name}</a>` : name} ${row.value[labelsOf(target)[0]] ?? ""}</small>`
+    ? html`<small><${RowLink} model=${target} id=${id}>${target.singular} ${id}<//> ${row.value[labelsOf(target)[0]] ?? ""}</small>`
     : html`<small>There is no ${target.singular} ${id} that you may see.</small>`;
 }
 

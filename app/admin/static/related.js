@@ -3,7 +3,7 @@
 import { call } from "../../ostiary/static/api.js";
 import { Card, useCall } from "../../ostiary/static/parts.js";
 import { html } from "../../ostiary/static/view.js";
-import { useAdmin, viewOfRow } from "./access.js";
+import { RowLink, useAdmin } from "./access.js";
 import { hrefOf } from "./address.js";
 
 const LISTED = ["hasMany", "hasManyThrough"];
@@ -35,7 +35,6 @@ function Many({ model, id, name, isCounted }) {
 }
 
 function One({ model, id, row, relation: { name, type, foreignKey }, target }) {
-  const admin = useAdmin();
   const path = `${model.path}/${encodeURIComponent(id)}/${name}`;
   const isAsked = type === "hasOne";
   const found = useCall(async () => (isAsked ? (await call("GET", path)).body[target.idName] : row[foreignKey]), [path]);
@@ -43,6 +42,5 @@ function One({ model, id, row, relation: { name, type, foreignKey }, target }) {
   if (key === null || key === undefined) {
     return html`<li>${name} <span class="muted">${found.isLoading ? "…" : "none"}</span></li>`;
   }
-  const view = viewOfRow(admin, target, key);
-  return html`<li>${view ? html`<a href=${hrefOf(view)}>${name}</a>` : name} <span class="muted">${target.singular} ${key}</span></li>`;
+  return html`<li><${RowLink} model=${target} id=${key}>${name}<//> <span class="muted">${target.singular} ${key}</span></li>`;
 }

@@ -1,7 +1,7 @@
 // The list of the rows of a model, or of a relation.
 
 import { html, useState } from "../../ostiary/static/view.js";
-import { useAdmin, viewOfRow } from "./access.js";
+import { RowLink, useAdmin, viewOfRow } from "./access.js";
 import { hrefOf } from "./address.js";
 import { BulkActions } from "./bulk.js";
 import { Value } from "./cells.js";
@@ -98,8 +98,7 @@ function columnsOf(model, properties, admin) {
 function cell(model, property, row, admin) {
   const value = row[property.name];
   if (property.name === model.idName) {
-    const view = viewOfRow(admin, model, value);
-    return view ? html`<a class="open" href=${hrefOf(view)}>${value}</a>` : value;
+    return html`<${RowLink} model=${model} id=${value} class="open">${value}<//>`;
   }
   const target = property.target && admin.model(property.target);
   if (target && value !== null && value !== undefined) {

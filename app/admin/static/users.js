@@ -2,7 +2,7 @@
 
 import { Time } from "../../ostiary/static/parts.js";
 import { html } from "../../ostiary/static/view.js";
-import { useAdmin, viewOfRow } from "./access.js";
+import { RowLink, USERS, useAdmin, viewOfRow } from "./access.js";
 import { go, hrefOf } from "./address.js";
 import { List } from "./list.js";
 import { readState, writeState } from "./list_state.js";
@@ -25,7 +25,6 @@ const BASICS = {
     },
   },
 };
-const USERS = { name: "users" };
 const DISABLED = { name: "disabled", schema: { type: ["string", "null"], format: "date-time" }, kind: "time", isNullable: true, isReadable: true };
 
 /** The view that the address names: all users, `new`, `7` or `7/sessions`. */
@@ -40,7 +39,6 @@ export default function Users({ segments, query }) {
 function AllUsers({ query }) {
   const admin = useAdmin();
   const { model, mayUsers } = admin;
-  const viewOf = ({ id }) => viewOfRow(admin, USERS, id);
   const properties = [...propertiesOf(model("users") ?? BASICS).filter(({ isReadable }) => isReadable), DISABLED];
   const known = ["id", "email", "username", "roles", "disabled", "emailVerified", "created", "realm"];
   const own = properties.filter(({ name }) => !known.includes(name));
@@ -53,8 +51,8 @@ function AllUsers({ query }) {
       segments=${["users"]}
       query=${query}
       properties=${properties}
-      columns=${[idColumn(viewOf), ...COLUMNS, ...own.map(({ name }) => ({ name, title: name, isOrderable: true, render: (user) => String(user[name] ?? "") }))]}
-      linkOf=${viewOf}
+      columns=${[...COLUMNS, ...own.map(({ name }) => ({ name, title: name, isOrderable: true, render: (user) => String(user[name] ?? "") }))]}
+      linkOf=${({ id }) => viewOfRow(admin, USERS, id)}
       parameters=${role ? { role } : {}}
       extra=${{ role }}
       tools=${html`<${RoleFilter} role=${role} onChange=${(name) => go(["users"], { ...writeState({ ...readState(query), skip: 0 }), role: name })} />`}
@@ -69,12 +67,8 @@ function RoleFilter({ role, onChange }) {
   </form>`;
 }
 
-function idColumn(viewOf) {
-  const render = (user) => (viewOf(user) ? html`<a class="open" href=${hrefOf(viewOf(user))}>${user.id}</a>` : user.id);
-  return { name: "id", title: "id", isShort: true, isShown: true, isOrderable: true, render };
-}
-
 const COLUMNS = [
+  { name: "id", title: "id", isShort: true, isShown: true, isOrderable: true, render: ({ id }) => html`<${RowLink} model=${USERS} id=${id} class="open">${id}<//>` },
   { name: "email", title: "email", isShown: true, isOrderable: true, render: ({ email }) => email },
   { name: "username", title: "username", isShown: true, isOrderable: true, render: ({ username }) => username ?? "" },
   { name: "roles", title: "roles", isShown: true, render: ({ roles }) => roles.map((name) => html`<span class="badge" key=${name}>${name}</span> `) },
