@@ -9,7 +9,7 @@ from sqlalchemy import Table
 
 from app.database.ids import app_id_form
 from app.times import now
-from app.users.models import AccessToken, new_handle, token_digest
+from app.users.models import AccessToken, new_token_values, token_digest
 
 from .batches import Plan, Values
 from .fields import NOTE
@@ -77,24 +77,8 @@ class Tokens:
         if created is None:
             raise Refused("has no time of creation")
         ttl, expires_at = self._life(row, created)
-        return {
-            "digest": token_digest(value),
-            "handle": new_handle(),
-            "user_id": user_id,
-            "ttl": ttl,
-            "scope": None,
-            "email": None,
-            "created": created,
-            "expires_at": expires_at,
-            "last_used": None,
-            "remember_me": True,
-            "user_agent": None,
-            "address": None,
-            "methods": None,
-            "authenticated_at": None,
-            "name": None,
-            "scopes": None,
-        }
+        times = {"created": created, "expires_at": expires_at}
+        return new_token_values(value, ttl, user_id=user_id, **times)
 
     def _check(self, row: Row) -> None:
         """Refuse tokens that may do less, or are of others than users."""
