@@ -282,8 +282,6 @@ class ThroughViews(Related):
 
     def _unlink(self, grant: Grant, parent_id: Id, links: Conditions) -> int:
         """End links; raise what `_checked_parent` does."""
-        if not self.parent.rows.written_scope(grant):
-            return Links(self.relation).delete(links)
         with self._checked_parent(grant, parent_id):
             return Links(self.relation).delete(links)
 
