@@ -15,21 +15,16 @@ from app.rest.rows.repository import Row
 from app.rest.rows.undeclared import flatten
 
 
-def describe_own(resource: Resource, endpoint: Endpoint, view: View | None = None) -> Endpoint:
+def describe_own(resource: Resource, endpoint: Endpoint) -> Endpoint:
     """Return an endpoint of a resource with what follows from whether it is about a row.
 
-    And with what the resource says of all of them, and another view, if there is one.
+    And with what the resource says of all of them.
     """
     owned = endpoint.finds_row and resource.owner is not None
     session_only = endpoint.session_only
     if session_only is None:
         session_only = resource.session_only
-    return endpoint.replace(
-        view=view or endpoint.view,
-        owned=owned,
-        by_row=endpoint.finds_row,
-        session_only=session_only,
-    )
+    return endpoint.replace(owned=owned, by_row=endpoint.finds_row, session_only=session_only)
 
 
 def bind_own(collection: Collection, endpoint: Endpoint) -> Endpoint:
@@ -39,7 +34,7 @@ def bind_own(collection: Collection, endpoint: Endpoint) -> Endpoint:
     if isinstance(schema, type):
         view = _dumping(collection, view, schema, many)
     adapt = _with_row if endpoint.finds_row else _without_grant
-    return describe_own(collection.resource, endpoint, adapt(collection, view))
+    return describe_own(collection.resource, endpoint).replace(view=adapt(collection, view))
 
 
 def _dumping(collection: Collection, view: View, schema: type[Schema], many: bool) -> View:
