@@ -53,9 +53,9 @@ def _is_own(model: type[Base]) -> bool:
 
 
 def type_foreign_keys(app: Flask) -> None:
-    """Give the columns of the project's Python that lead to tables of this app their types.
+    """Set the types of foreign keys of models in Python that refer to tables of models in JSON.
 
-    SQLAlchemy does so for columns that lead to tables of the same `MetaData`.
+    SQLAlchemy does so for foreign keys to tables of the same `MetaData`.
     """
     own = app_metadata.of(app).tables
     for table in project_tables().values():

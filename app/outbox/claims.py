@@ -61,7 +61,7 @@ def lease_end() -> datetime:
 
 
 def due_at_once() -> datetime:
-    """Return the time of an attempt that is due on every host, as their clocks may differ."""
+    """Return a time that has passed on every host, whose clocks may differ: an attempt is due."""
     return now() - timedelta(seconds=CLOCK_TOLERANCE)
 
 

@@ -1,4 +1,4 @@
-"""The group of commands `ostiary`: those for a project, of its app, of packages, and Flask's."""
+"""The group `ostiary`: commands for a project, of its app, of installed packages, and of Flask."""
 
 from importlib import import_module
 from typing import Any
@@ -26,13 +26,13 @@ COMMANDS = {
     "upgrade": "app.projects.upgrade",
     "fixtures": "app.projects.fixtures.cli",
 }
-# Those of commands that need no app.
+# The modules of commands that need no app.
 MODULES = {
     "dev": "app.projects.dev",
     "new": "app.projects.new",
     "run": "app.projects.run",
 }
-# Those of them that need no project either, as those of packages.
+# The commands that need no project either; nor do those of packages.
 WITHOUT_PROJECT = {"new"}
 
 
@@ -45,7 +45,7 @@ class ProjectGroup(FlaskGroup):
         self.params = [option for option in self.params if option.name not in {"app", "debug"}]
         self.add_command(routes_command)
         self.add_command(shell_command)
-        # What no package replaces.
+        # The names of commands that no package replaces.
         self.own_names = {*COMMANDS, *MODULES, *self.commands}
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -1,7 +1,7 @@
 """Commands that installed packages add to `ostiary`: entry points of the group `ostiary.commands`.
 
-The name of an entry point is that of the command; its object is a command or a group of click. They
-are read when a command is looked up that is none of the service's, and when all are listed.
+The name of an entry point is that of the command, and its object is a Click command or group. Entry
+points are read when all commands are listed, and when one is looked up that the service lacks.
 """
 
 from collections.abc import Set

@@ -39,10 +39,7 @@ from .requests.compatibility import loader
 from .resource import Resource, shown_columns
 from .rows.embedded import EmbeddedObjects
 from .rows.hooks import SavedValues
-from .rows.references import (
-    AnyReference,
-    Reference,
-)
+from .rows.references import AnyReference, Reference
 from .rows.repository import Condition, Conditions, Row, Values
 from .rows.scopes import WriteScope
 from .rows.targets import references_of

@@ -24,13 +24,13 @@ class Waiting:
     def __init__(self, poller: BaseSelector, keepalived: Queue, pending: Queue) -> None:
         """Watch connections by a selector; gunicorn closes those of both queues in time."""
         self._poller = poller
-        # Those that wait for the next request, and for the rest of one.
+        # Connections that wait for the next request, and for the rest of one.
         self.keepalived, self.pending = keepalived, pending
-        # Those whose clients have not taken an answer, with the time of the last progress.
+        # Connections whose clients have not taken an answer, by the time of the last progress.
         self.sending = Queue()
-        # Those with an upload that waits for more, with the time of the last progress.
+        # Connections with an upload that waits for more, by the time of the last progress.
         self.receiving = Queue()
-        # Those that wait for the client to close them.
+        # Connections that wait for the client to close them.
         self.lingering = Queue()
 
     def watch(
