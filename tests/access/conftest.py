@@ -10,22 +10,39 @@ from .sites import Assignment, Base, Coordinator, Shift, Site, Team, resources
 
 
 @pytest.fixture
-def serve(make_app, api, token):
+def make_served(make_app):
+    """Make apps that serve resources, with the tables of sites, which are dropped at the end."""
+    served = []
+
+    def make(*resources):
+        app = make_app()
+        for resource in resources:
+            register_resource(app, resource)
+        check_relations(app)
+        with app.app_context():
+            Base.metadata.create_all(db.engine)
+        served.append(app)
+        return app
+
+    yield make
+    for app in served:
+        with app.app_context():
+            db.session.remove()
+            Base.metadata.drop_all(db.engine)
+
+
+@pytest.fixture
+def serve(make_served, api, token):
     """Serve the sites. Ada is 1 and coordinates the sites 1 and 3, Bob is 2 and coordinates 2.
 
     The shifts 1 and 2 are at site 1, and 3 is at site 2. The team 1 is at site 1.
     """
     bob = api.logged_in("bob@example.com")
     callers = {"ada": token, "bob": bob}
-    served = []
 
     def serve(*rules, change=lambda resource: resource, **options):
-        app = make_app()
-        for resource in map(change, resources(*rules, **options)):
-            register_resource(app, resource)
-        check_relations(app)
+        app = make_served(*map(change, resources(*rules, **options)))
         with app.app_context():
-            Base.metadata.create_all(db.engine)
             db.session.execute(insert(Site), [{"name": name} for name in "abc"])
             coordinators = [{"site_id": site, "user_id": 2 - site % 2} for site in (1, 2, 3)]
             db.session.execute(insert(Coordinator), coordinators)
@@ -34,7 +51,6 @@ def serve(make_app, api, token):
             db.session.execute(insert(Team), [{"name": "t"}, {"name": "u"}])
             db.session.execute(insert(Assignment), [{"site_id": 1, "team_id": 1}])
             db.session.commit()
-        served.append(app)
 
         def call(verb, path, body=None, caller="ada"):
             headers = {"Authorization": callers[caller]}
@@ -43,8 +59,4 @@ def serve(make_app, api, token):
         call.app, call.tokens = app, callers
         return call
 
-    yield serve
-    for app in served:
-        with app.app_context():
-            db.session.remove()
-            Base.metadata.drop_all(db.engine)
+    return serve

@@ -100,16 +100,21 @@ def test_a_target_that_a_link_would_hide_from_the_caller_is_not_linked(serve):
     assert links(call) == [(1, 1)]
 
 
+def delete_at_once(call, *paths):
+    """Let Ada send these requests at the same time; return the answers."""
+    headers = {"Authorization": call.tokens["ada"]}
+    requests = [
+        lambda client, path=path: client.delete(f"/api{path}", headers=headers) for path in paths
+    ]
+    return at_once(call.app, *requests)
+
+
 @pytest.mark.both_databases
 def test_concurrent_ends_of_links_leave_a_row_its_last_one(serve):
     call = serve()
     assert call("PUT", "/teams/1/sites/rel/3").status_code == 204
 
-    def unlink(site):
-        headers = {"Authorization": call.tokens["ada"]}
-        return lambda client: client.delete(f"/api/teams/1/sites/rel/{site}", headers=headers)
-
-    answers = at_once(call.app, unlink(1), unlink(3))
+    answers = delete_at_once(call, "/teams/1/sites/rel/1", "/teams/1/sites/rel/3")
 
     assert sorted(answer.status_code for answer in answers) == [204, 403]
     assert len(links(call)) == 1
@@ -120,11 +125,7 @@ def test_concurrent_deletions_of_rows_with_their_links_leave_the_parent_its_last
     call = serve_staffed(serve)
     assert call("PUT", "/sites/1/teams/rel/2").status_code == 204
 
-    def destroy(team):
-        headers = {"Authorization": call.tokens["ada"]}
-        return lambda client: client.delete(f"/api/sites/1/teams/{team}", headers=headers)
-
-    answers = at_once(call.app, destroy(1), destroy(2))
+    answers = delete_at_once(call, "/sites/1/teams/1", "/sites/1/teams/2")
 
     assert sorted(answer.status_code for answer in answers) == [204, 403]
     assert len(links(call)) == call("GET", "/teams/count").json["count"] == 1

@@ -9,12 +9,10 @@ from sqlalchemy.orm import aliased
 from app.access.rules import AUTHENTICATED, READ, allow
 from app.database.session import db
 from app.rest.relations import has_many, has_many_through
-from app.rest.views.registration import register_resource
 from tests.support.answers import refusal
 
 from .sites import (
     Badge,
-    Base,
     Membership,
     Site,
     is_member_of_site_of,
@@ -54,22 +52,17 @@ ROLES = [is_member_of_site_of, by_alias, by_join, by_subquery, by_site]
 
 
 @pytest.fixture
-def serve(make_app, api, token):
+def serve(make_served, api, token):
     """Serve the members: Ada, who is 1, and Eve are members of the site 1, and Bob is of 2."""
-    served = []
 
     def serve(*resources):
-        app = make_app()
-        for resource in resources:
-            register_resource(app, resource)
+        app = make_served(*resources)
         with app.app_context():
-            Base.metadata.create_all(db.engine)
             db.session.execute(insert(Site), [{"name": name} for name in "ab"])
             users = {1: 1, 2: 2, 3: 1}
             rows = [{"site_id": site, "user_id": user} for user, site in users.items()]
             db.session.execute(insert(Membership), rows)
             db.session.commit()
-        served.append(app)
         headers = {"Authorization": token}
 
         def call(verb, path, body=None):
@@ -78,11 +71,7 @@ def serve(make_app, api, token):
         call.app = app
         return call
 
-    yield serve
-    for app in served:
-        with app.app_context():
-            db.session.remove()
-            Base.metadata.drop_all(db.engine)
+    return serve
 
 
 def stored(call):
