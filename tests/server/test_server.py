@@ -145,6 +145,25 @@ def test_new_code_is_served_after_usr2_and_not_after_hup(database_url, tmp_path)
     assert (after_hup, status, after_usr2) == (404, 0, {200})
 
 
+def test_a_worker_that_is_stopped_while_it_starts_ends_at_once(database_url, tmp_path):
+    settings, starting = tmp_path / "gunicorn.conf.py", tmp_path / "starting"
+    settings.write_text(f"""
+import pathlib, time
+from app.projects.gunicorn_settings import *
+
+def post_fork(server, worker):
+    if worker.age == 2:
+        pathlib.Path({str(starting)!r}).touch()
+        time.sleep(10)
+""")
+    with serve(tmp_path, database_url, GUNICORN_CMD_ARGS=f"--config={settings}") as server:
+        eventually(starting.exists)
+        server.process.terminate()
+        status = server.process.wait(20)
+
+    assert status == 0
+
+
 def get_status(server, path):
     return requests.get(server.url + path, timeout=60).status_code
 

@@ -69,8 +69,13 @@ class Server:
             os.kill(pid, signal.SIGCONT)
 
     def stop(self) -> int:
+        """Let it end, and return its status; a stop that lasts too long leaves no process."""
         self.process.terminate()
-        return self.process.wait(30)
+        try:
+            return self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
 
     def kill(self) -> None:
         """Kill all of its processes, as systemd does when the first one is killed."""
