@@ -47,7 +47,7 @@ class Problems:
         self.warned[Problem(path, message)] = None
 
     def has_error(self, path: str) -> bool:
-        """Tell whether there is a problem at this path or below it."""
+        """Return True if there is a problem at this path or below it."""
         below = (f"{path}.", f"{path}[")
         return any(error.path == path or error.path.startswith(below) for error in self.errors)
 

@@ -108,7 +108,7 @@ def _real(folders: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def _is_of_project(name: str) -> bool:
-    """Tell whether a top-level module is directly in a folder of the project."""
+    """Return True if a top-level module is directly in a folder of the project."""
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
     paths: Iterable[str] = [file] if file else getattr(module, "__path__", ())

@@ -44,7 +44,7 @@ lifetime = validate.Range(min=1, max=100 * 31556926)
 
 
 def is_address(value: str, *schemes: str) -> bool:
-    """Tell whether a URL has one of the schemes, a host, and a port that exists, if any."""
+    """Return True if a URL has one of the schemes, a host, and a port that exists, if any."""
     try:
         parts = urlsplit(value)
         return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
@@ -180,7 +180,7 @@ BOTH, PARENT = "both", "parent"
 
 
 def is_compatible(settings: Settings) -> bool:
-    """Tell whether COMPATIBILITY is set: clients were written for LoopBack 3."""
+    """Return True if COMPATIBILITY is set: clients were written for LoopBack 3."""
     return bool(settings["COMPATIBILITY"] == LOOPBACK3)
 
 

@@ -56,7 +56,7 @@ token_transports = AppState[Sequence[TokenTransport]]("token transports")
 
 
 def is_strong(session: LiveToken) -> bool:
-    """Tell whether the user proved several factors in a session, or used a verifying passkey."""
+    """Return True if the user proved several factors in a session, or used a verifying passkey."""
     return MULTI_FACTOR in (session.methods or "").split(",")
 
 
@@ -75,7 +75,7 @@ class Identity:
     scopes: Scopes | None = None
 
     def has_token_in(self, location: str, name: str) -> bool:
-        """Tell whether the caller's token, live or expired, is in this part of the request."""
+        """Return True if the caller's token, live or expired, is in this part of the request."""
         used = self.transport
         return used is not None and (used.location, used.name.lower()) == (location, name.lower())
 

@@ -101,7 +101,7 @@ class Grant:
         return self.decision.own and self.decision.others and not self.by_row
 
     def covers(self, owner: Id | None) -> bool:
-        """Tell whether the rows of a user are permitted; None is the id of no user."""
+        """Return True if the rows of a user are permitted; None is the id of no user."""
         is_own = owner is not None and owner == self.user_id
         return self.decision.own if is_own else self.decision.others
 
@@ -133,7 +133,7 @@ class RowGrant(Grant):
         return False
 
     def covers(self, owner: Id | None) -> bool:
-        """Tell whether rows of a user may be permitted."""
+        """Return True if rows of a user may be permitted."""
         return bool(self.decision)
 
     def _permitted(self, is_own: ColumnElement[bool]) -> ColumnElement[bool]:
@@ -178,7 +178,7 @@ class SparingGrant(Grant):
         return False
 
     def covers(self, owner: Id | None) -> bool:
-        """Tell whether rows of a user may be permitted."""
+        """Return True if rows of a user may be permitted."""
         return self.granted.covers(owner)
 
 
@@ -336,7 +336,7 @@ def unlimited_grant(model: str, method: str) -> Grant:
 
 
 def is_in_scope(model: str, method: str) -> bool:
-    """Tell whether the caller has no personal token, or one whose scopes name a method."""
+    """Return True if the caller has no personal token, or one whose scopes name a method."""
     identity = current_identity()
     return identity.scopes is None or _covers(
         identity, model, compiled_rules.current[model, method]
@@ -344,7 +344,7 @@ def is_in_scope(model: str, method: str) -> bool:
 
 
 def _covers(identity: Identity, model: str, rules: MethodRules) -> bool:
-    """Tell whether the scopes of a personal token name a method that it may call at all."""
+    """Return True if the scopes of a personal token name a method that it may call at all."""
     scopes = identity.scopes
     if scopes is None or rules.session_only:
         return False
@@ -362,7 +362,7 @@ def _refusal(model: str, method: str, row_id: object = None) -> HTTPException:
 
 
 def _permits_strong(identity: Identity, rules: MethodRules) -> bool:
-    """Tell whether the rules would permit a caller the method with a stronger login."""
+    """Return True if the rules would permit a caller the method with a stronger login."""
     if not rules.depends_on_strength or identity.user_id is None:
         return False
     roles = _roles(identity, rules) | {STRONG}

@@ -39,7 +39,7 @@ MAX_NAME_LENGTH = 256
 
 
 def is_secret_name(name: str) -> bool:
-    """Tell whether a header, query entry or field of this name is a secret."""
+    """Return True if a header, query entry or field of this name is a secret."""
     return len(name) > MAX_NAME_LENGTH or _SECRET_NAME.search(name) is not None
 
 

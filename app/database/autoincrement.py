@@ -63,7 +63,7 @@ def _without_autoincrement(connection: Connection, metadata: MetaData) -> list[s
 
 
 def _has_integer_ids(connection: Connection, table: str) -> bool:
-    """Tell whether a table has integer ids; with another ID_TYPE it has others."""
+    """Return True if a table has integer ids; with another ID_TYPE it has others."""
     key = inspect(connection).get_pk_constraint(table)["constrained_columns"]
     columns = inspect(connection).get_columns(table)
     types = [column["type"] for column in columns if column["name"] in key]

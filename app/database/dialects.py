@@ -62,7 +62,7 @@ def decimal_type(precision: int, scale: int) -> TypeEngine[Any]:
 
 
 def has_decimals(dialect: Dialect) -> bool:
-    """Tell whether the database has exact decimals: SQLite's are floats."""
+    """Return True if the database has exact decimals: SQLite's are floats."""
     return dialect.name != "sqlite"
 
 
@@ -359,7 +359,7 @@ def insert_for(dialect: str) -> Any:
 
 
 def reads_whole_results(dialect: Dialect) -> bool:
-    """Tell whether the driver reads all rows of a result at once, unless it has a cursor.
+    """Return True if the driver reads all rows of a result at once, unless it has a cursor.
 
     SQLite's rows are read one by one in any case.
     """

@@ -99,7 +99,7 @@ def _is_in_memory(url: URL) -> bool:
 
 
 def _is_file(url: URL) -> bool:
-    """Tell whether the database is a SQLite file given by a path, not by a `file:` URI."""
+    """Return True if the database is a SQLite file given by a path, not by a `file:` URI."""
     is_sqlite = url.get_backend_name() == "sqlite"
     return is_sqlite and not _is_in_memory(url) and not str(url.database).startswith("file:")
 
@@ -218,7 +218,7 @@ def _replace_read_only(dialect: Dialect, is_writable: Callable[[], bool]) -> Non
 
 
 def _is_writable(path: str) -> bool:
-    """Tell whether the file of a database, its folder and the files beside it can be written.
+    """Return True if the file of a database, its folder and the files beside it can be written.
 
     Until then connections are kept, because SQLite leaves files open that others have locked.
     """

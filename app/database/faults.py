@@ -49,34 +49,34 @@ def error_reason(error: BaseException) -> str:
 
 
 def is_timeout(error: BaseException) -> bool:
-    """Tell whether a statement, or waiting for a lock or a connection, took too long."""
+    """Return True if a statement, or waiting for a lock or a connection, took too long."""
     return isinstance(error, TimeoutError) or error_code(error) in TIMEOUTS
 
 
 def is_missing_table(error: BaseException) -> bool:
-    """Tell whether a table does not exist, or one of its columns."""
+    """Return True if a table does not exist, or one of its columns."""
     reason = error_reason(error)
     return error_code(error) in MISSING or any(words in reason for words in MISSING_IN_SQLITE)
 
 
 def is_missing_value(error: BaseException) -> bool:
-    """Tell whether a row would be without a value in a column that needs one."""
+    """Return True if a row would be without a value in a column that needs one."""
     return error_code(error) in MISSING_VALUE or MISSING_VALUE_IN_SQLITE in error_reason(error)
 
 
 def is_read_only(error: BaseException | None) -> bool:
-    """Tell whether the database refused a statement because this connection only reads."""
+    """Return True if the database refused a statement because this connection only reads."""
     code = error_code(error) or ""
     return code == READ_ONLY or code.startswith(READ_ONLY_IN_SQLITE)
 
 
 def is_refused_options(error: BaseException) -> bool:
-    """Tell whether PgBouncer refused a connection because of its `options`."""
+    """Return True if PgBouncer refused a connection because of its `options`."""
     return REFUSED_OPTIONS in error_reason(error)
 
 
 def is_foreign_key_violation(error: BaseException) -> bool:
-    """Tell whether other rows refer to the row, or it refers to a row that is gone."""
+    """Return True if other rows refer to the row, or it refers to a row that is gone."""
     return error_code(error) in FOREIGN_KEY
 
 

@@ -138,7 +138,7 @@ def _roll_back(opened: Transaction) -> None:
 
 
 def may_repeat(error: DBAPIError) -> bool:
-    """Tell whether a statement that has changed nothing may be sent again, to another connection.
+    """Return True if a statement that has changed nothing may be sent again, to another connection.
 
     Only if its own was lost, and nothing else with it: neither a transaction nor changes that the
     session has not sent.
@@ -166,7 +166,7 @@ def after_commit(action: Callable[[], None]) -> None:
 
 
 def in_transaction() -> bool:
-    """Tell whether this app context is in the block of a `transaction`."""
+    """Return True if this app context is in the block of a `transaction`."""
     return _opened() is not None
 
 

@@ -49,7 +49,7 @@ class RemoteViews(RowViews):
     # Before findById, whose GET would answer HEAD too.
     @declare("exists", READ, "GET /<id>/exists", "HEAD /<id>", answer="Exists", finds_row=True)
     def exists(self, grant: Grant, id: str) -> ResponseReturnValue:
-        """Tell whether there is such a row; to a HEAD, by the status."""
+        """Return True if there is such a row; to a HEAD, by the status."""
         if request.method == "HEAD":
             return self.respond_to_head(grant, id)
         try:

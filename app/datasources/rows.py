@@ -68,7 +68,7 @@ class Permitted:
     others: bool
 
     def covers(self, row: RemoteRow) -> bool:
-        """Tell whether a row is permitted."""
+        """Return True if a row is permitted."""
         is_own = str(row.values.get(self.owner)) == str(self.user_id)
         return self.own if is_own else self.others
 

@@ -155,7 +155,7 @@ def _chain(source: Source, sources: Mapping[str, Source]) -> tuple[list[Source],
 
 
 def _is_copy(source: Source) -> bool:
-    """Tell whether a model is a copy of LoopBack 3's own file."""
+    """Return True if a model is a copy of LoopBack 3's own file."""
     base = source.declared.mapping.get("base", PERSISTED[0])
     return source.name in SHADOWED and base in PERSISTED
 

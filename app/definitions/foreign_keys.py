@@ -119,7 +119,7 @@ def _column_in_python(holder: RelatedModel, name: str, refers_to: RelatedModel) 
 
 
 def _holds_ids(column: AnyColumn, target: RelatedModel) -> bool:
-    """Tell whether a column of a model in Python holds the ids of another model."""
+    """Return True if a column of a model in Python holds the ids of another model."""
     if column.foreign_keys:
         referred = str(target.id_column)
         return any(key.target_fullname == referred for key in column.foreign_keys)

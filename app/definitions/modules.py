@@ -37,7 +37,7 @@ class Module:
         return [value for value in values if isinstance(value, Resource) and value not in SHIPPED]
 
     def has(self, function: str) -> bool:
-        """Tell whether the module has a function."""
+        """Return True if the module has a function."""
         return callable(getattr(self._content, function, None))
 
     def call(self, function: str, argument: object) -> None:
@@ -55,7 +55,7 @@ class Module:
         return sum(hasattr(function, HOOK) for function in functions)
 
     def is_used_by(self, other: "Module") -> bool:
-        """Tell whether another module has imported this one, or something that it defines."""
+        """Return True if another module has imported this one, or something that it defines."""
         name = self._content.__name__
         return other is not self and any(
             value is self._content or getattr(value, "__module__", None) == name

@@ -42,7 +42,7 @@ def _guessed(definition: Definition, to_users: Mapping[str, str]) -> Iterable[st
 
 
 def may_be_owner(definition: Definition, name: str) -> bool:
-    """Tell whether a property that no relation is by has the id of a row's owner.
+    """Return True if a property that no relation is by has the id of a row's owner.
 
     That matters to rules for owners alone; a text `owner` may be anything, such as a name.
     """

@@ -234,6 +234,6 @@ def _tokens(folder: Path, config: Declaration | None) -> list[MergedModel]:
 
 
 def _says_nothing(entry: Declaration) -> bool:
-    """Tell whether an entry of `model-config.json` says only what holds without one."""
+    """Return True if an entry of `model-config.json` says only what holds without one."""
     keys = entry.mapping.keys()
     return keys <= {"dataSource", "public"} and entry.mapping.get("public") is not False

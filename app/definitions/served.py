@@ -59,7 +59,8 @@ def find_models() -> list[Model]:
 
 
 def _is_model(collection: Collection) -> bool:
-    """Tell whether a collection is a model, and no list that a call has: nobody may call those."""
+    """Return True if a collection is a model, and no list that a call has: nobody may call those.
+    """
     ruled = {model for model, _ in compiled_rules.current}
     return collection.resource.is_public or collection.name in ruled
 

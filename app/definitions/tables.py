@@ -111,7 +111,8 @@ class Tables:
             column.append_foreign_key(ForeignKey(referred, ondelete=rule))
 
     def _is_in_circle(self, source: str, target: str) -> bool:
-        """Tell whether tables refer to each other, so that none could be made before the other."""
+        """Return True if tables refer to each other, so that none could be made before the other.
+        """
         seen, open_ = set[str](), [target] if target != source else []
         while open_:
             name = open_.pop()

@@ -53,7 +53,7 @@ def _users_path(models: Models, settings: Settings) -> str:
 
 
 def takes_place(models: Models, sample: Resource) -> bool:
-    """Tell whether the models, or what users have, take the place of a sample model."""
+    """Return True if the models, or what users have, take the place of a sample model."""
     taken = {name.lower() for model in models.all.values() for name in (model.plural, model.path)}
     taken |= {name for resource in models.resources for name in _names(resource)}
     if models.users:

@@ -103,5 +103,5 @@ def look_up(user_id: Id, *further: ColumnElement[bool]) -> tuple[list[str], Sequ
 
 
 def suffice(names: Iterable[str]) -> bool:
-    """Tell whether a login of a user who has factors of these kinds takes a second step."""
+    """Return True if a login of a user who has factors of these kinds takes a second step."""
     return any(_kinds.current[name].suffices for name in names)

@@ -35,7 +35,7 @@ WRONG_FACTOR = "second factor"
 
 
 def is_due(user_id: Id, methods: Collection[str]) -> bool:
-    """Tell whether a user whom these methods have identified takes a second step.
+    """Return True if a user whom these methods have identified takes a second step.
 
     A login by several factors takes none, such as one by a passkey.
     """

@@ -95,7 +95,7 @@ class FrontEnd:
         return response
 
     def _is_route(self, path: str) -> bool:
-        """Tell whether the app has a route for a path, or for what is above it."""
+        """Return True if the app has a route for a path, or for what is above it."""
         if f"{path}/".startswith(self._route_prefixes):
             return True
         try:
@@ -122,6 +122,6 @@ def _constant_part(rule: str) -> str:
 
 
 def _asks_for_page(path: str, environ: "WSGIEnvironment") -> bool:
-    """Tell whether a browser asks for a page, and not for a file that is missing."""
+    """Return True if a browser asks for a page, and not for a file that is missing."""
     is_page = "." not in path.rpartition("/")[2] and not path.startswith(f"/{WELL_KNOWN}/")
     return is_page and "text/html" in environ.get("HTTP_ACCEPT", "")

@@ -92,7 +92,7 @@ class Slots:
         return is_free
 
     def _is_crowded(self) -> bool:
-        """Tell whether as many threads as may hold or await a place."""
+        """Return True if as many threads as may hold or await a place."""
         most = self.most_threads
         return most is not None and self.in_use + self._waiting_threads >= most
 

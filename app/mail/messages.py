@@ -75,7 +75,7 @@ def make_templates(app: Flask) -> Environment:
 
 
 def has_kind(templates: Environment, kind: str) -> bool:
-    """Tell whether there are templates of a kind of mail, in the language that has all."""
+    """Return True if there are templates of a kind of mail, in the language that has all."""
     return _has_language(templates, kind, FALLBACK)
 
 

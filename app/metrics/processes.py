@@ -58,7 +58,7 @@ class ProcessFiles(Collector):
 
 
 def _is_begun(file: Path) -> bool:
-    """Tell whether a file has content: the library creates it empty, and fails to read that."""
+    """Return True if a file has content: the library creates it empty, and fails to read that."""
     try:
         return file.stat().st_size > 0
     except FileNotFoundError:

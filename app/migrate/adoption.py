@@ -70,7 +70,7 @@ def take_over(connection: Connection) -> None:
 
 
 def _is_ours(migration: Migration) -> bool:
-    """Tell whether a migration is the product's; raise MigrationError if it only looks so."""
+    """Return True if a migration is the product's; raise MigrationError if it only looks so."""
     if not PRODUCT_REVISION.match(migration.revision):
         return False
     released = PRODUCT.migrations.get(migration.revision)

@@ -139,7 +139,7 @@ def adopt(folder: Path) -> None:
 
 
 def is_terminal() -> bool:
-    """Tell whether there is somebody to ask."""
+    """Return True if there is somebody to ask."""
     return sys.stdin.isatty()
 
 

@@ -37,7 +37,7 @@ def compare(connection: Connection) -> ops.MigrationScript:
     known = {*metadata.tables, *made} - {*VERSION_TABLES}
 
     def is_compared(name: str | None, kind: str, _parents: object) -> bool:
-        """Tell whether a name in the database is one of ours: others may share it."""
+        """Return True if a name in the database is one of ours: others may share it."""
         return kind != "table" or name in known
 
     options = {"include_name": is_compared, "compare_type": _is_other_type}
@@ -139,7 +139,7 @@ def _is_other_type(
     stored_type: object,
     our_type: object,
 ) -> bool | None:
-    """Tell whether a column has another type than the model; None leaves it to Alembic."""
+    """Return True if a column has another type than the model; None leaves it to Alembic."""
     if isinstance(our_type, ExactDecimal) and not has_decimals(environment.dialect):
         return not isinstance(stored_type, BigInteger)
     return None

@@ -9,7 +9,7 @@ LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
 
 
 def is_secure(url: str) -> bool:
-    """Tell whether secrets may be sent to a URL: by https, or to this machine."""
+    """Return True if secrets may be sent to a URL: by https, or to this machine."""
     if not is_address(url, "http", "https") or not url.isascii():
         return False
     parts = urlsplit(url)

@@ -107,7 +107,7 @@ def unlink(user_id: Id, identity_id: Id | None, name: object) -> None:
 
 
 def logs_in(user_id: Id, without: str) -> bool:
-    """Tell whether a user has another identity, by whose provider one can still log in."""
+    """Return True if a user has another identity, by whose provider one can still log in."""
     providers = [client.provider for client in clients.current.values()]
     configured = {provider.provider for provider in providers if provider.login}
     return any(

@@ -69,7 +69,7 @@ def _kept(claims: Claims) -> dict[str, str]:
 
 
 def _is_picture(value: str) -> bool:
-    """Tell whether a text is an http or https address that is kept in full."""
+    """Return True if a text is an http or https address that is kept in full."""
     is_plain = len(value) <= MAX_TEXT and ADDRESS.fullmatch(value)
     return bool(is_plain) and is_address(value, "http", "https")
 

@@ -46,7 +46,7 @@ def health() -> ResponseReturnValue:
 
 @bp.get("/ready")
 def ready() -> ResponseReturnValue:
-    """Tell whether the process can serve; raise NotReady.
+    """Return True if the process can serve; raise NotReady.
 
     It can on a database that a newer release has migrated: then that release is being rolled out,
     one process after the other.

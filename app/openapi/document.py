@@ -93,7 +93,7 @@ def _paths(app: Flask, schemas: Schemas, shared: dict[str, Json]) -> dict[str, J
 
 
 def _is_off(app: Flask, name: str) -> bool:
-    """Tell whether a route is that of a method which is switched off."""
+    """Return True if a route is that of a method which is switched off."""
     model, _, method = name.partition(".")
     return method in switched_off.of(app).get(model, ())
 

@@ -105,7 +105,7 @@ class EndpointOperation:
         return self._endpoint.finds_row and (is_own or self._endpoint.access != READ)
 
     def _is_owner_id(self) -> bool:
-        """Tell whether the id in the path is that of a user, so that another user's is denied."""
+        """Return True if the id in the path is that of a user, so that another user's is denied."""
         is_owner_model = self._resource is not None and self._resource.is_owner_model
         return is_owner_model and "id" in self._arguments
 

@@ -142,11 +142,11 @@ class Security:
             yield self._out_of_scope()
 
     def _takes_strength(self) -> bool:
-        """Tell whether a user needs several factors who has none of the roles."""
+        """Return True if a user needs several factors who has none of the roles."""
         return not self.user and bool(self._of_strong) and all(self._of_strong)
 
     def _may_deny(self) -> bool:
-        """Tell whether a logged-in user may be denied access."""
+        """Return True if a logged-in user may be denied access."""
         if (self._is_owner_id and not self.any_row) or not self._may_create(ANY_USER_ID):
             return True
         if self._may_move and not self.any_row:
@@ -174,7 +174,7 @@ class Security:
         )
 
     def _may_create(self, user_id: Id | None) -> bool:
-        """Tell whether a caller may create what an upsert does not find, and all of a link."""
+        """Return True if a caller may create what an upsert does not find, and all of a link."""
         return all(rules.decision(user_id).others for rules in self._creation)
 
     def _denial(self) -> HTTPException:

@@ -58,5 +58,5 @@ def tag_errors(endpoint: Endpoint, verb: str) -> Iterator[HTTPException]:
 
 
 def is_tagged_read(endpoint: Endpoint, verb: str) -> bool:
-    """Tell whether an operation may answer 304."""
+    """Return True if an operation may answer 304."""
     return verb == "GET" and endpoint.answers_row

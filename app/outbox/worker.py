@@ -51,7 +51,7 @@ class Worker:
         self._stopping = False
 
     def has_room(self) -> bool:
-        """Tell whether this process can reserve a delivery that it records.
+        """Return True if this process can reserve a delivery that it records.
 
         A command does not deliver what it records: the service does.
         """

@@ -80,7 +80,7 @@ def count_ways(pattern: str, length: int) -> int:
 
 
 def _is_anchored(pattern: str) -> bool:
-    """Tell whether an expression matches at the start of a text only."""
+    """Return True if an expression matches at the start of a text only."""
     depth = 0
     for token in _tokens(pattern):
         depth += {"open": 1, "close": -1}.get(token.lastgroup or "", 0)

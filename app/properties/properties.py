@@ -139,7 +139,7 @@ def _validators(declared: Declaration, type_: PropertyType, required: bool) -> l
 
 
 def _has_index(declared: Declaration, type_: PropertyType) -> bool:
-    """Tell whether a property gets an index: PostgreSQL has none for JSON."""
+    """Return True if a property gets an index: PostgreSQL has none for JSON."""
     if not is_indexed(declared.mapping) or declared.mapping.get("id"):
         return False
     if type_.name in JSON_TYPES:
@@ -148,7 +148,7 @@ def _has_index(declared: Declaration, type_: PropertyType) -> bool:
 
 
 def is_unique(declared: JsonObject) -> bool:
-    """Tell whether no two rows may have the same value of a property."""
+    """Return True if no two rows may have the same value of a property."""
     index = declared.get("index")
     return bool(declared.get("unique") or (isinstance(index, Mapping) and index.get("unique")))
 

@@ -125,7 +125,7 @@ def _text(declared: Declaration) -> PropertyType:
 
 
 def is_indexed(declared: JsonObject) -> bool:
-    """Tell whether a property has an index."""
+    """Return True if a property has an index."""
     return any(declared.get(key) for key in ("index", "unique", "id"))
 
 

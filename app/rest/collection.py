@@ -340,7 +340,7 @@ class Collection:
 served_collections = AppState[dict[str, Collection]]("collections", factory=lambda _app: {})
 # The resources of models in JSON by their names, before they are served too.
 declared_resources = AppState[dict[str, Resource]]("resources", factory=lambda _app: {})
-# Tells whether something else is served in place of a sample.
+# Return True if something else is served in place of a sample.
 replaced_by_others = AppState[Callable[[Resource], bool]](
     "replaced samples", factory=lambda _app: lambda _sample: False
 )

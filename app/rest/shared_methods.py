@@ -48,7 +48,7 @@ def switch_off(
 
 
 def _is_off(endpoint: Endpoint, shared: Mapping[str, bool]) -> bool:
-    """Tell whether a method is switched off.
+    """Return True if a method is switched off.
 
     As in LoopBack 3, its own name precedes patterns, and a pattern that switches methods off all
     that switch them on. Unlike there, other names of the method switch it off too.
@@ -92,7 +92,7 @@ def _is_pattern(name: str) -> bool:
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Tell whether a pattern is anywhere in a name, which is how LoopBack 3 understands it."""
+    """Return True if a pattern is anywhere in a name, which is how LoopBack 3 understands it."""
     return bool(re.search(".*".join(map(re.escape, pattern.split("*"))), name))
 
 

@@ -55,7 +55,8 @@ class Connection:
             self.sock.sendall(data)
 
     def is_closed(self) -> bool:
-        """Tell whether the client has closed its side, as it does when it gives up (nginx, too)."""
+        """Return True if the client has closed its side, as it does when it gives up (nginx, too).
+        """
         try:
             return not self.sock.recv(1, socket.MSG_PEEK)
         except BlockingIOError:

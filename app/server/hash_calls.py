@@ -27,7 +27,7 @@ class HashCalls:
         self._verbs = set().union(*(rule.methods or () for rule in rules)) - {"OPTIONS"}
 
     def includes(self, request: BufferedRequest) -> bool:
-        """Tell whether gunicorn's request, with a complete body, computes a password hash."""
+        """Return True if gunicorn's request, with a complete body, computes a password hash."""
         if request.method not in self._verbs or not isinstance(request.body, BytesIO):
             return False
         hashed, body = self._hashed_property(request.method, request.path), request.body.getvalue()

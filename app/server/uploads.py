@@ -68,7 +68,7 @@ class Uploads:
             conn.incoming.close()
 
     def is_allowed(self, conn: Connection) -> bool:
-        """Tell whether the app allows an upload, of which only the head is there; in a thread."""
+        """Return True if the app allows an upload, of which only the head is there; in a thread."""
         _, environ = wsgi.create(
             conn.incoming.request, conn.outgoing, conn.client, conn.outgoing.server, self._cfg
         )

@@ -38,7 +38,7 @@ def _permitted() -> dict[str, list[str]]:
 
 
 def _may_call(model: str, endpoint: Endpoint) -> bool:
-    """Tell whether the caller may call a method; one that lists rows, not for its own alone."""
+    """Return True if the caller may call a method; one that lists rows, not for its own alone."""
     grant = find_grant(model, endpoint.method)
     is_of_row = any("<id>" in route.path for route in endpoint.routes)
     return bool(grant.decision) and (grant.decision.others or grant.by_row or is_of_row)

@@ -71,7 +71,7 @@ def _read_json(raw: RawResponse) -> JsonValue:
 
 
 def is_json(kind: str) -> bool:
-    """Tell whether a content type is JSON."""
+    """Return True if a content type is JSON."""
     media_type = kind.partition(";")[0].strip()
     return media_type == "application/json" or media_type.endswith("+json")
 

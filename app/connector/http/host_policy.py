@@ -82,13 +82,13 @@ class HostPolicy:
         return any(fnmatchcase(name, pattern) for pattern in self._patterns for name in names)
 
     def _is_written_out(self, host: str, port: int) -> bool:
-        """Tell whether the settings name a host rather than a wildcard, or allow every host."""
+        """Return True if the settings name a host rather than a wildcard, or allow every host."""
         is_pattern = host in self._patterns or f"{host}:{port}" in self._patterns
         return self._allows_all or (host, port) in self._peers or is_pattern
 
 
 def _is_public_name(host: str) -> bool:
-    """Tell whether a host is a public address, or has a name that may be one's in public."""
+    """Return True if a host is a public address, or has a name that may be one's in public."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

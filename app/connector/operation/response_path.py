@@ -193,7 +193,7 @@ def _size(matches: list[JsonValue], most: int) -> int:
 
 
 def _leads_to_one(part: JSONPath) -> bool:
-    """Tell whether this part of a path has at most one match."""
+    """Return True if this part of a path has at most one match."""
     if isinstance(part, Fields):
         return len(part.fields) == 1 and part.fields[0] != "*"
     if isinstance(part, Index):

@@ -140,7 +140,7 @@ def _read_pieces(
 
 
 def is_path_type(word: str | None) -> bool:
-    """Tell whether a declared type is `path`; a misspelt one lets no value add segments."""
+    """Return True if a declared type is `path`; a misspelt one lets no value add segments."""
     return word is not None and known_type(word) == "path"
 
 
@@ -187,7 +187,7 @@ def _encoded(name: str, position: str, text: str) -> str:
 
 
 def has_short_authority(url: str) -> bool:
-    """Tell whether the host of a url is short enough to be normalized."""
+    """Return True if the host of a url is short enough to be normalized."""
     start = url.find("//") + 2
     return _SEPARATOR.search(url, start, start + _MAX_AUTHORITY_LENGTH) is not None or (
         len(url) - start < _MAX_AUTHORITY_LENGTH
@@ -250,6 +250,6 @@ def origin_of(url: str) -> tuple[str, str, int] | None:
 
 
 def has_dot_segment(url: str) -> bool:
-    """Tell whether the path has a segment that is `.` or `..`."""
+    """Return True if the path has a segment that is `.` or `..`."""
     path = url.partition("?")[0]
     return any(segment in (".", "..") for segment in path.split("/"))

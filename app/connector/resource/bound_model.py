@@ -112,7 +112,7 @@ class BoundModel:
 
     @takes_callback
     def exists(self, identifier: object) -> bool:
-        """Tell whether GET finds the object."""
+        """Return True if GET finds the object."""
         try:
             self._send("exists", "GET", self._segment(identifier))
         except NotFoundError:

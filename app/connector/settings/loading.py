@@ -62,12 +62,12 @@ def check_settings(filled: JsonValue, problems: Problems) -> JsonObject:
 
 
 def is_base_url(layer: Settings) -> bool:
-    """Tell whether `baseURL` among options is one, or missing."""
+    """Return True if `baseURL` among options is one, or missing."""
     return _BASE_URL.fullmatch(layer.get("baseURL", "http://unset")) is not None
 
 
 def _needs_base(loaded: Settings) -> bool:
-    """Tell whether there are resources or relative urls."""
+    """Return True if there are resources or relative urls."""
     operations = loaded.get("operations")
     return not operations or loaded.get("crud", False) or any(map(_is_relative, operations))
 

@@ -168,5 +168,6 @@ def secret_values(variables: Iterable[Variable], values: Values) -> list[str]:
 
 
 def may_hold_variables(value: object) -> TypeGuard[str]:
-    """Tell whether a setting is a string that may have variables: not one from the environment."""
+    """Return True if a setting is a string that may have variables: not one from the environment.
+    """
     return isinstance(value, str) and not isinstance(value, EnvText)

@@ -96,7 +96,7 @@ def chosen() -> Standby | None:
 
 
 def has_written() -> bool:
-    """Tell whether the request may have written rows."""
+    """Return True if the request may have written rows."""
     context = g._get_current_object()
     return WROTE in context or TRANSACTION in context
 

@@ -17,7 +17,7 @@ def code_of(ticket_digest: str) -> str:
 
 
 def is_code_of(ticket_digest: str, code: str) -> bool:
-    """Tell whether a code is that of the ticket with this digest, by any of the keys."""
+    """Return True if a code is that of the ticket with this digest, by any of the keys."""
     given = "".join(code.split()).encode()
     keys = current_app.config["LOGIN_CODE_KEYS"]
     matches = [hmac.compare_digest(derive_code(key, ticket_digest).encode(), given) for key in keys]

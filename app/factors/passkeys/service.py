@@ -187,7 +187,7 @@ def reset(user_id: Id) -> None:
 
 
 def logs_in(user_id: Id, without: str) -> bool:
-    """Tell whether a user has another passkey than the one with this key."""
+    """Return True if a user has another passkey than the one with this key."""
     return any(_key(row) != without for row in list_passkeys(user_id))
 
 

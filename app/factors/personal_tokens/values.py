@@ -25,7 +25,7 @@ def new_value() -> str:
 
 
 def is_well_formed(value: str) -> bool:
-    """Tell whether a value has the form of a personal token, and its checksum is right."""
+    """Return True if a value has the form of a personal token, and its checksum is right."""
     characters = value.removeprefix(PERSONAL_PREFIX)
     if len(value) != LENGTH or len(characters) == LENGTH or not characters.isascii():
         return False

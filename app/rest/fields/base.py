@@ -73,7 +73,7 @@ def validation_cost(validator: object) -> int:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Tell whether a value of JSON is a number."""
+    """Return True if a value of JSON is a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

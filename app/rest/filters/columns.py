@@ -99,15 +99,15 @@ def check_types(model: str, properties: Columns) -> None:
 
 
 def has_short_ids(column: Column) -> bool:
-    """Tell whether a column is for ids that are too short to be generated."""
+    """Return True if a column is for ids that are too short to be generated."""
     return isinstance(column.type, TextId) and column.type.form.generate is None
 
 
 def is_text(column: Column) -> bool:
-    """Tell whether a column holds text."""
+    """Return True if a column holds text."""
     return isinstance(column.type, String)
 
 
 def is_json(column: Column) -> bool:
-    """Tell whether a column holds JSON: objects, arrays or positions."""
+    """Return True if a column holds JSON: objects, arrays or positions."""
     return isinstance(column.type, Json | GeoPoint)

@@ -53,7 +53,7 @@ def _operands(comparison: Comparison) -> Mapping[str, object]:
 
 
 def _says_itself(word: str, text: str) -> bool:
-    """Tell whether a pattern is `/.../i`, a regular expression that ignores the case."""
+    """Return True if a pattern is `/.../i`, a regular expression that ignores the case."""
     delimited = DELIMITED.fullmatch(text) if word in REGEXP else None
     return delimited is not None and delimited[2] == "i"
 

@@ -23,7 +23,7 @@ def entity_tag(content: bytes) -> str:
 
 
 def is_known(tag: str) -> bool:
-    """Tell whether the request reads what the client has, so that it is answered 304.
+    """Return True if the request reads what the client has, so that it is answered 304.
 
     Raises BadRequest for too many tags.
     """

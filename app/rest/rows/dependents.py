@@ -65,7 +65,7 @@ dependents = AppState[Dependents]("dependents", factory=lambda _app: Dependents(
 
 
 def have_dependents(table: str) -> bool:
-    """Tell whether other rows may have to go with those of a table."""
+    """Return True if other rows may have to go with those of a table."""
     known = dependents.current
     return table in known.polymorphic or table in known.cascading
 

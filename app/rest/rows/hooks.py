@@ -150,6 +150,6 @@ class SavedValues:
         return checked
 
     def _is_free(self, name: str, field: Field, value: object) -> bool:
-        """Tell whether no rule applies: to SQL, and to none as a read-only value."""
+        """Return True if no rule applies: to SQL, and to none as a read-only value."""
         unset = value is None and field.dump_only and self._columns[name].nullable
         return unset or isinstance(value, ClauseElement)

@@ -47,7 +47,8 @@ def _listened(model: type[Any]) -> Iterator[str]:
 
 
 def _has_listener(dispatch: Any, event: str) -> bool:
-    """Tell whether there are listeners of this model beside those of SQLAlchemy's mutable types."""
+    """Return True if there are listeners of this model beside those of SQLAlchemy's mutable types.
+    """
     return not all(map(_is_of_mutable_type, getattr(dispatch, event).listeners))
 
 

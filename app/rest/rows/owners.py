@@ -16,7 +16,7 @@ from .repository import Values
 
 
 def may_name_others(model: str) -> bool:
-    """Tell whether the caller may change rows of others."""
+    """Return True if the caller may change rows of others."""
     return find_grant(model, "patchAttributes").decision.others
 
 

@@ -120,7 +120,7 @@ def _read_in_parts(
 
 
 def _is_read_in_parts(characters: int) -> bool:
-    """Tell whether rows that may have so many characters in all are read in parts.
+    """Return True if rows that may have so many characters in all are read in parts.
 
     A cursor in the database takes a transaction, and a round trip for each part.
     """

@@ -134,7 +134,7 @@ class RowViews:
         return respond_row(self.collection, row)
 
     def _may_miss_deleted(self) -> bool:
-        """Tell whether deleting a row that does not exist is no error."""
+        """Return True if deleting a row that does not exist is no error."""
         return is_compatible(current_app.config) and not self.collection.resource.finds_deleted
 
     def _update_one(
@@ -235,7 +235,7 @@ class CollectionViews(RowViews):
     # Before findById, whose GET would answer HEAD too.
     @declare("exists", READ, "GET /<id>/exists", "HEAD /<id>", answer="Exists", finds_row=True)
     def exists(self, grant: Grant, id: str) -> ResponseReturnValue:
-        """Tell whether there is such a row; to a HEAD, by the status."""
+        """Return True if there is such a row; to a HEAD, by the status."""
         if request.method == "HEAD":
             return self.respond_to_head(grant, id)
         try:

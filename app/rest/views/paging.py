@@ -64,7 +64,8 @@ def respond_objects(
 
 
 def _is_counted() -> bool:
-    """Tell whether the parameter `count` is `true`; raise InvalidFilter unless that or `false`."""
+    """Return True if the parameter `count` is `true`; raise InvalidFilter unless that or `false`.
+    """
     values = request.args.getlist("count")
     if values not in ([], ["true"], ["false"]):
         raise InvalidFilter("count must be true or false.")

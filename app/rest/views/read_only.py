@@ -40,7 +40,7 @@ def without_echo(collection: Collection, row_id: Id, scope: Conditions, body: Va
 
 
 def _is_same(sent: Any, current: Any) -> bool:
-    """Tell whether a value is the current one; of objects, as far as it has properties."""
+    """Return True if a value is the current one; of objects, as far as it has properties."""
     if isinstance(sent, list) and isinstance(current, list):
         return len(sent) == len(current) and all(map(_is_same, sent, current))
     if isinstance(sent, dict) and isinstance(current, dict):

@@ -130,6 +130,6 @@ def _key_problem(relation: Relation, columns: Container[str], holder: str) -> st
 
 
 def _may_hold(relation: Relation, holder: type[Any], parent: Collection) -> bool:
-    """Tell whether a foreign key may have the ids of rows of several resources."""
+    """Return True if a foreign key may have the ids of rows of several resources."""
     made = inspect(holder).columns[relation.foreign_key].type.python_type
     return made is str or made is parent.id_form.python_type

@@ -28,7 +28,7 @@ def keeping_admin() -> Iterator[None]:
 
 
 def has_admin() -> bool:
-    """Tell whether there is a user with the role ADMIN who can log in."""
+    """Return True if there is a user with the role ADMIN who can log in."""
     can_log_in = User.disabled_at.is_(None), User.service_account == false()
     admins = select(User.id).where(is_admin(User.id), *can_log_in)
     return db.session.scalar(admins.limit(1)) is not None

@@ -20,7 +20,7 @@ from .uniqueness import raise_taken, unique_transaction
 
 
 def changes_email(conditions: Iterable[ColumnElement[bool]], email: str) -> bool:
-    """Tell whether the email of a user selected by the conditions would change."""
+    """Return True if the email of a user selected by the conditions would change."""
     model = user_model()
     other = select(model.id).where(*conditions, model.email != stored_email(email))
     return db.session.scalar(other.limit(1)) is not None

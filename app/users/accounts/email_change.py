@@ -23,7 +23,7 @@ from .lookup import get_user
 
 
 def is_enabled(settings: Settings) -> bool:
-    """Tell whether users change their address in this way, and in no other."""
+    """Return True if users change their address in this way, and in no other."""
     return bool(settings["EMAIL_CHANGE"] == "confirmed")
 
 

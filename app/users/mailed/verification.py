@@ -18,12 +18,12 @@ from .tokens import mail_token
 
 
 def is_enabled(settings: Settings) -> bool:
-    """Tell whether users are asked to confirm their address."""
+    """Return True if users are asked to confirm their address."""
     return settings["EMAIL_VERIFICATION"] is not None
 
 
 def is_served(settings: Settings) -> bool:
-    """Tell whether there are the endpoints for it, which LoopBack 3 always has."""
+    """Return True if there are the endpoints for it, which LoopBack 3 always has."""
     return is_enabled(settings) or is_compatible(settings)
 
 

@@ -117,7 +117,7 @@ def scheme_of(stored: str) -> str | None:
 
 
 def needs_rehash(stored: str) -> bool:
-    """Tell whether a hash has another method or cost than the configured ones."""
+    """Return True if a hash has another method or cost than the configured ones."""
     try:
         return password_hasher.current.check_needs_rehash(stored)
     except InvalidHashError:

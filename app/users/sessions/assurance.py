@@ -28,7 +28,7 @@ REAUTHENTICATION = "reauthentication"
 
 
 def is_recent(digest: str) -> bool:
-    """Tell whether the user authenticated in the session with this digest recently.
+    """Return True if the user authenticated in the session with this digest recently.
 
     Raises InvalidToken for a session that has ended meanwhile.
     """

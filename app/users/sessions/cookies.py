@@ -112,7 +112,7 @@ def _is_safe() -> bool:
 
 
 def _is_same_site() -> bool | None:
-    """Tell whether the request comes from this site; None if a non-browser client sent it.
+    """Return True if the request comes from this site; None if a non-browser client sent it.
 
     By Fetch Metadata, else by the Origin header (OWASP CSRF Prevention Cheat Sheet). Pages of
     CORS_ORIGINS count as this site's.

@@ -34,7 +34,7 @@ class LoginMethods(Protocol):
     """Login methods that may be added to an account whose address is not proved."""
 
     def logs_in(self, user_id: Id, without: str) -> bool:
-        """Tell whether a user can log in by one of them alone, but for the one with this key."""
+        """Return True if a user can log in by one of them alone, but for the one with this key."""
         ...
 
     def find_unproven(self, user: User, email: str) -> Sequence[LoginMethod]:
@@ -58,7 +58,7 @@ class ProvedCredentials(Protocol):
         ...
 
     def logs_in(self, user_id: Id, without: str) -> bool:
-        """Tell whether a user can log in by one of them alone, but for the one with this key."""
+        """Return True if a user can log in by one of them alone, but for the one with this key."""
         ...
 
 
@@ -77,7 +77,7 @@ def register_proved(app: Flask, credentials: ProvedCredentials) -> None:
 
 
 def has_other(user: User, without: str) -> bool:
-    """Tell whether a user can log in otherwise than by the login method with this key."""
+    """Return True if a user can log in otherwise than by the login method with this key."""
     if user.password_hash is not None:
         return True
     kept: list[LoginMethods | ProvedCredentials] = [*_registered.current, *_proved.current]

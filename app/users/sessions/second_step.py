@@ -37,7 +37,7 @@ class SecondStep(Protocol):
     """What decides whether a login takes a second step, and leads through it."""
 
     def is_due(self, user_id: Id, methods: Collection[str]) -> bool:
-        """Tell whether a user whom these methods have identified takes a second step."""
+        """Return True if a user whom these methods have identified takes a second step."""
         ...
 
     def take(
@@ -63,7 +63,7 @@ second_step = AppState[SecondStep | None]("second step", factory=lambda _app: No
 
 
 def is_due(user_id: Id, methods: Collection[str]) -> bool:
-    """Tell whether a user whom these methods have identified takes a second step."""
+    """Return True if a user whom these methods have identified takes a second step."""
     step = second_step.current
     return step is not None and step.is_due(user_id, methods)
 
