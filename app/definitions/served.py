@@ -59,8 +59,7 @@ def find_models() -> list[Model]:
 
 
 def _is_model(collection: Collection) -> bool:
-    """Return True if a collection is a model, and no list that a call has: nobody may call those.
-    """
+    """Return True if the collection is a model and not the internal list of a call."""
     ruled = {model for model, _ in compiled_rules.current}
     return collection.resource.is_public or collection.name in ruled
 

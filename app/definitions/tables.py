@@ -111,8 +111,7 @@ class Tables:
             column.append_foreign_key(ForeignKey(referred, ondelete=rule))
 
     def _is_in_circle(self, source: str, target: str) -> bool:
-        """Return True if tables refer to each other, so that none could be made before the other.
-        """
+        """Return True if the tables refer to each other, so that neither can be created first."""
         seen, open_ = set[str](), [target] if target != source else []
         while open_:
             name = open_.pop()

@@ -53,8 +53,7 @@ def find_file(folder: Path, path: str) -> Path | None:
 
 
 def is_plain(path: str) -> bool:
-    """Return True if a URL's path has no hidden, empty or odd segment; the last one may be empty.
-    """
+    """Return True if no segment of a URL's path is hidden, empty or odd; the last may be empty."""
     segments = path.removeprefix("/").removesuffix("/").split("/")
     if segments[0] == WELL_KNOWN:
         del segments[0]

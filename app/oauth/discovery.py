@@ -120,8 +120,7 @@ def _to_metadata(provider: Provider, document: object) -> Metadata:
 
 
 def _is_any_tenant(provider: Provider, issuer: object) -> bool:
-    """Return True if the issuer is Microsoft's for several tenants, as its documents describe it.
-    """
+    """Return True if the issuer is Microsoft's for several tenants, as its metadata says."""
     base, _, rest = provider.issuer.rpartition("/v2.0")[0].rpartition("/")
     is_shared = rest in ("common", "organizations", "consumers")
     return is_shared and issuer == f"{base}/{TENANT}/v2.0"

@@ -101,8 +101,7 @@ class ChunkedBody:
         return number
 
     def _is_here(self, size: int, data: bytearray) -> bool:
-        """Return True if a chunk is complete; of the last one, which is empty, take the trailers.
-        """
+        """Return True if a chunk is complete; take the trailers of the last one, which is empty."""
         return len(data) >= size + 2 if size else self._take_trailers(data)
 
     def _take_trailers(self, data: bytearray) -> bool:

@@ -47,8 +47,7 @@ def _listened(model: type[Any]) -> Iterator[str]:
 
 
 def _has_listener(dispatch: Any, event: str) -> bool:
-    """Return True if there are listeners of this model beside those of SQLAlchemy's mutable types.
-    """
+    """Return True if this model has listeners beside those of SQLAlchemy's mutable types."""
     return not all(map(_is_of_mutable_type, getattr(dispatch, event).listeners))
 
 

@@ -64,8 +64,7 @@ def respond_objects(
 
 
 def _is_counted() -> bool:
-    """Return True if the parameter `count` is `true`; raise InvalidFilter unless that or `false`.
-    """
+    """Return True if the parameter `count` is `true`; raise InvalidFilter if it is invalid."""
     values = request.args.getlist("count")
     if values not in ([], ["true"], ["false"]):
         raise InvalidFilter("count must be true or false.")
