@@ -55,7 +55,7 @@ class Connection:
             self.sock.sendall(data)
 
     def is_closed(self) -> bool:
-        """Return True if the client, or nginx for it, has closed its side, as it does on giving up."""
+        """Return True if the client has closed its side; nginx does so when its client gives up."""
         try:
             return not self.sock.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
