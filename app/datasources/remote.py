@@ -74,8 +74,8 @@ def register_remote_resource(
 ) -> None:
     """Serve the functions of a data source, and with a `baseURL` the rows at one of its paths.
 
-    `rules` and `shared_methods` return, for the given endpoints, the rules and which methods are switched off and on. Raises ConfigurationError for dynamic roles, as their conditions are
-    SQL.
+    `rules` and `shared_methods` return, for the given endpoints, the rules and which methods are
+    switched off and on. Raises ConfigurationError for dynamic roles, as their conditions are SQL.
     """
     if resource.roles:
         raise ConfigurationError(f"{resource.name}: rows at a data source have no dynamic roles")

@@ -171,7 +171,7 @@ class RemoteRows(Repository):
         return [RemoteRow({**row.values, self._names["id"]: row_id}, self._names)]
 
     def count(self, conditions: Conditions, filter_: Filter | None = None) -> int:
-        """Return the number of rows within the conditions; at most 1000 if some are not permitted."""
+        """Return the number of rows within the conditions; at most 1000 unless all are allowed."""
         scopes, filter_ = list(conditions), filter_ or Filter()
         if scopes:
             return len(self.find(scopes, filter_).rows)
@@ -246,7 +246,7 @@ class RemoteRows(Repository):
         return call_remote(self._source, name, partial(send, *arguments))
 
     def _read(self, record: Any) -> RemoteRow:
-        """Return a row of the service; raise RemoteError for values that no response may contain."""
+        """Return a row of the service; raise RemoteError for values that cannot be returned."""
         values = record.to_dict()
         try:
             json.dumps(values, allow_nan=False)

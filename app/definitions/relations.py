@@ -110,7 +110,7 @@ class Relations:
     def _make(
         self, definition: Definition, name: str, kind: str, relation: Declaration
     ) -> Relation | None:
-        """Return a relation of a simple kind; None, with a problem or warning, if it has no keys."""
+        """Return a relation of a simple kind; None, with a problem or warning, without keys."""
         if relation.mapping.get("polymorphic"):
             return self._polymorphic.link(definition, name, relation)
         if kind in HELD:

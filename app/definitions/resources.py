@@ -80,5 +80,5 @@ def usable_switches(definition: Definition, endpoints: Sequence[Endpoint]) -> di
 
 
 def _written_only(definition: Definition) -> set[str]:
-    """Return the hidden properties that bodies cannot set either."""
+    """Return the properties that are declared with `hidden`, which bodies may set."""
     return {name for name, property_ in definition.properties.items() if property_.hidden}

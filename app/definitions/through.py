@@ -68,7 +68,7 @@ class ManyToMany:
     def _model_between(
         self, own: RelatedModel, target: RelatedModel, relation: Declaration
     ) -> RelatedModel | None:
-        """Return the model in between: the declared one, or the one with LoopBack 3's default name."""
+        """Return the model in between: the declared one, or LoopBack 3's default."""
         if named := relation.mapping.get("through"):
             return self._models.find(named)
         if own.definition is None or target.definition is None:
