@@ -1,6 +1,8 @@
 """Codes for logins by mail.
 
-A code is derived from its ticket with a key of the settings and is not stored: eight digits can be found from their digest at once, even if it includes the ticket, which anybody can request for any address.
+A code is derived from its ticket with a key of the settings and is not stored: eight digits can be
+found from their digest at once, even if it includes the ticket, which anybody can request for any
+address.
 """
 
 import hmac
