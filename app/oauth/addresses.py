@@ -1,10 +1,10 @@
-"""Addresses of providers to which secrets may be sent."""
+"""URLs of providers to which secrets may be sent."""
 
 from urllib.parse import urlsplit
 
 from app.settings import is_address
 
-# Hosts whose addresses may begin with http, for development.
+# Hosts whose URLs may be http, for development.
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
 
 

@@ -1,4 +1,4 @@
-"""The group of commands `ostiary`: commands for a project, those of its app, and Flask's."""
+"""The command group `ostiary`: commands for a project, its app's commands, and Flask's."""
 
 from importlib import import_module
 from typing import Any
@@ -10,29 +10,29 @@ from app.config import ConfigurationError
 
 from .folder import enter_project
 
-# The modules of commands that need no app, each imported when it is called.
+# Modules of commands that need no app, imported when called.
 MODULES = {
     "dev": "app.projects.dev",
     "loopback": "app.loopback.cli",
     "new": "app.projects.new",
     "run": "app.projects.run",
 }
-# Those of them that need no project either.
+# Commands that need no project either.
 WITHOUT_PROJECT = ["loopback", "new"]
 
 
 class ProjectGroup(FlaskGroup):
-    """Commands on the project in the current folder; without one, those that need none."""
+    """Commands for the project in the current folder; outside of one, those that need none."""
 
     def __init__(self, **extra: Any) -> None:
         super().__init__(add_default_commands=False, add_version_option=False, **extra)
-        # The app is the project's, and `dev` is for developers.
+        # The app is the project's, and `dev` replaces Flask's `run`.
         self.params = [option for option in self.params if option.name not in {"app", "debug"}]
         self.add_command(routes_command)
         self.add_command(shell_command)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands that work in this folder."""
+        """Return the names of the commands available in this folder."""
         try:
             _enter()
         except click.ClickException:
