@@ -71,7 +71,7 @@ class Proxies(ProxyFix):
     """WSGI middleware: the client and the service's URL, as stated by trusted proxies."""
 
     def _get_real_value(self, trusted: int, value: str | None) -> str | None:
-        """Return what this number of trusted proxies states; Werkzeug reads quoted entries, see below."""
+        """Return what so many trusted proxies state; Werkzeug reads quoted entries, see below."""
         return forwarded(value or "", trusted)
 
 

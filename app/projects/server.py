@@ -12,7 +12,7 @@ from gunicorn.config import Config, get_default_config_file
 
 
 class Server(Application):
-    """gunicorn with the service's settings, which `gunicorn.conf.py` and GUNICORN_CMD_ARGS override."""
+    """gunicorn with the service's settings; `gunicorn.conf.py` and GUNICORN_CMD_ARGS win."""
 
     cfg: Config
 
