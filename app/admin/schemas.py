@@ -125,7 +125,7 @@ class DeliverySchema(Schema):
 
 
 class LockSchema(Schema):
-    """A locked key of a throttle, such as an email; `key` is a digest that identifies it."""
+    """A locked key of a throttle, such as an email; `key` identifies it without revealing it."""
 
     throttle = fields.String()
     key = fields.String()

@@ -78,7 +78,7 @@ class UnknownVariableError(VariableError, TypeError):
 
 
 class NotSupportedError(ConnectorError):
-    """LoopBack has no conventional request for this method; a template operation can replace it."""
+    """There is no conventional request for this method; a template operation can replace it."""
 
 
 class HTTPStatusError(ConnectorError):

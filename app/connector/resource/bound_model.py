@@ -183,7 +183,7 @@ class BoundModel:
         return self._send("destroy_all", "DELETE", "")
 
     def update_all(self, *_args: object, **_named: object) -> None:
-        """Raise NotSupportedError: LoopBack has no conventional request for a bulk update."""
+        """Raise NotSupportedError: there is no conventional request for a bulk update."""
         raise self._refusal("update_all is not supported")
 
     # LoopBack 3's names.
