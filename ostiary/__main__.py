@@ -10,7 +10,7 @@ from app.projects.command import ProjectGroup
 
 
 def create_app() -> Flask:
-    """Build the project's app, whose code is imported now: not every command needs it."""
+    """Create the project's app, importing its code only now: not every command needs it."""
     try:
         app: Flask = import_module("app.factory").create_app()
     except ConfigurationError as error:
