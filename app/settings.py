@@ -226,7 +226,7 @@ class TokenMiddlewareSchema(Schema):
     currentUserLiteral = _setting(  # noqa: N815 the interface's name
         fields.String,
         None,
-        "A word, such as `me`, that stands for the caller's id where a path has a user's id.",
+        "A word, such as `me`, that can be used in place of the caller's own id in paths.",
     )
 
 
@@ -567,9 +567,9 @@ class SettingsSchema(Schema):
     LOGIN_CODE_KEYS = _setting(
         partial(fields.List, fields.String(validate=validate.Length(32, 4096))),
         list,
-        "Secrets of at least 32 characters, from the first of which the codes are derived that are"
-        " mailed to log in. To replace it, put another before it, and remove the old one ten"
-        " minutes later.",
+        "Secrets of at least 32 characters; codes that are mailed to log in are derived from the"
+        " first one. To replace it, put another before it, and remove the old one ten minutes"
+        " later.",
         is_secret=True,
     )
     EMAIL_CHANGE = _setting(
@@ -782,7 +782,7 @@ class SettingsSchema(Schema):
     ACCOUNT_PAGE = _setting(
         fields.Boolean,
         False,
-        "`true`: a page at `/account`, on which users log in and look after their account:"
+        "`true`: a page at `/account`, where users log in and manage their account:"
         " [identity.md](identity.md#the-account-page).",
     )
     ADMIN_ENABLED = _setting(

@@ -242,13 +242,13 @@ class Looser(NamedTuple):
 
 LOOSER = {
     "own rows": Looser(
-        "`find`, `findOne`, `count`, `updateAll` and `upsertWithWhere` of those whom only a rule"
-        " for `$owner` allows them: without an id there is no row whose owner they are",
+        "`find`, `findOne`, `count`, `updateAll` and `upsertWithWhere` by callers whom only"
+        " a rule for `$owner` allows them: without an id there is no row that the caller could own",
         "They are about the caller's own rows. `upsertWithWhere` creates none.",
         "The rule is a condition of the query: nobody sees or changes a row of somebody else.",
     ),
     "no row": Looser(
-        "`GET /{id}/exists` of those whom only such a rule allows it, for a row of somebody else",
+        "`GET /{id}/exists` by callers whom only such a rule allows it, for a row of another user",
         '200 `{"exists": false}`, as for a row that does not exist',
         "The answer tells nothing.",
     ),

@@ -45,7 +45,7 @@ SOURCE = {
     "public": "serve the functions as endpoints; false by default",
     "requestIdHeader": "the header in which calls send the id of the request that is served; in the"
     " service `X-Request-Id` by default",
-    "acls": "who may call these endpoints; by default whoever is logged in",
+    "acls": "who may call these endpoints; by default all logged-in users",
     "options": "options of all operations, see [options](#options); they may also stand beside"
     " the keys of this table",
     "defaults": "options that all others replace",

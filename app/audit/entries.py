@@ -48,16 +48,17 @@ class Action(StrEnum):
         member.description = description
         return member
 
-    REGISTERED = "registered", "The user was created, by itself or by the actor."
+    REGISTERED = "registered", "The user was created, by registration or by the actor."
     LOGIN = (
         "login",
-        "The user logged in; `session` is the handle of the session and `methods` what showed who"
-        " it is: names of RFC 8176, `email` for a mailed code and `fed` for an identity provider."
+        "The user logged in; `session` is the handle of the session and `methods` are the methods"
+        " of authentication: names of RFC 8176, `email` for a mailed code and `fed` for an identity"
+        " provider."
         " `provider` is that provider, `passkey` the id of the passkey, if it was one.",
     )
     LOGIN_FAILED = (
         "login-failed",
-        "A login failed. `identity` is a digest of what was submitted; the user is the one that has"
+        "A login failed. `identity` is a digest of the submitted name; the user is the one with"
         " this name. `reason` says that the password was right and the email not verified, or the"
         " `second factor` wrong, or that it was a `mailed code`, a `passkey` or a"
         " `reauthentication`. Of a login by an identity provider, or of adding an identity, the"
@@ -65,25 +66,25 @@ class Action(StrEnum):
     )
     THROTTLED = (
         "throttled",
-        "A request was refused by the throttle `throttle`. `key` is a digest of what it counts by;"
+        "A request was refused by the throttle `throttle`. `key` is a digest of the throttled key;"
         " for `login_identity` it is the `identity` of the failed logins.",
     )
     REAUTHENTICATED = (
         "reauthenticated",
-        "The user authenticated again in a session; `methods` are all of it, by the names of RFC"
-        " 8176.",
+        "The user authenticated again in a session; `methods` are all of its methods, by the names of"
+        " RFC 8176.",
     )
     LOGOUT = "logout", "The user ended the session with the handle `session`."
     SESSION_REVOKED = (
         "session-revoked",
-        "The session with the handle `session` was ended from outside of it, or `tokens`, all of"
-        " them.",
+        "The session with the handle `session` was ended from another session, or `tokens`, all"
+        " sessions.",
     )
     TOKEN_CREATED = (
         "token-created",
-        "A personal token was made, with the handle `token` and the name `name`.",
+        "A personal token was created, with the handle `token` and the name `name`.",
     )
-    TOKEN_REVOKED = "token-revoked", "The personal token with the handle `token` was ended."
+    TOKEN_REVOKED = "token-revoked", "The personal token with the handle `token` was revoked."
     FACTOR_ADDED = "factor-added", "The second factor `factor` of the kind `kind` was confirmed."
     FACTOR_REMOVED = "factor-removed", "The second factor `factor` of the kind `kind` was removed."
     FACTORS_RESET = (
@@ -102,7 +103,7 @@ class Action(StrEnum):
         "email-vouched",
         "The email was marked as verified by the actor, without a mail.",
     )
-    RESET_SENT = "reset-sent", "The actor had a link mailed by which the user sets a password."
+    RESET_SENT = "reset-sent", "The actor had a link mailed to the user to set a password."
     IDENTITY_LINKED = (
         "identity-linked",
         "The user can log in by `provider`, with the identity `identity`.",
@@ -114,15 +115,15 @@ class Action(StrEnum):
     ACCOUNT_CLAIMED = (
         "account-claimed",
         "The user's email had never been verified, and `provider`, or without one a mailed code,"
-        " named somebody as its owner, who got the account. The password, all sessions and all"
-        " identities were deleted.",
+        " proved its owner, who got the account. The password, all sessions and all identities"
+        " were deleted.",
     )
     ROLE_GRANTED = "role-granted", "The user got the role `role`."
     ROLE_REVOKED = "role-revoked", "The user lost the role `role`."
-    ROLE_CREATED = "role-created", "The role `role` was created; nobody has it yet."
+    ROLE_CREATED = "role-created", "The role `role` was created, without members."
     ROLE_DELETED = (
         "role-deleted",
-        "The role `role` was deleted, and taken from the `members` users who had it.",
+        "The role `role` was deleted, and revoked from its `members` members.",
     )
     USER_DISABLED = "user-disabled", "The user was disabled."
     USER_ENABLED = "user-enabled", "The user was enabled again."
@@ -133,15 +134,15 @@ class Action(StrEnum):
     )
     DELIVERY_RETRIED = (
         "delivery-retried",
-        "The delivery `delivery` of the outbox is tried again.",
+        "The delivery `delivery` of the outbox was retried.",
     )
     DELIVERY_GIVEN_UP = (
         "delivery-given-up",
-        "The delivery `delivery` of the outbox is not tried any more.",
+        "The delivery `delivery` of the outbox was cancelled.",
     )
     THROTTLE_RELEASED = (
         "throttle-released",
-        "What the throttle `throttle` had counted was forgotten; `key` is the digest of what by.",
+        "The counter of the throttle `throttle` was reset; `key` is the digest of its key.",
     )
 
 
