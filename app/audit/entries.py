@@ -71,8 +71,8 @@ class Action(StrEnum):
     )
     REAUTHENTICATED = (
         "reauthenticated",
-        "The user authenticated again in a session; `methods` are all of its methods, by the names of"
-        " RFC 8176.",
+        "The user authenticated again in a session; `methods` are all of its methods, by the"
+        " names of RFC 8176.",
     )
     LOGOUT = "logout", "The user ended the session with the handle `session`."
     SESSION_REVOKED = (
