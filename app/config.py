@@ -36,7 +36,7 @@ ENVIRONMENT_NAMES = {
     "READ_DATABASE_URL": "READ_DATABASE_URL",
     "THREADS": "THREADS",
 }
-# Those with the URL of a database.
+# The variables with the URL of a database.
 DATABASES = "SQLALCHEMY_DATABASE_URI", "READ_DATABASE_URL"
 
 SCHEMA = SettingsSchema()

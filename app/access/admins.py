@@ -1,4 +1,4 @@
-"""What only admins may do, regardless of rules."""
+"""Restrictions of changes to admins, regardless of rules."""
 
 from collections.abc import Iterable
 

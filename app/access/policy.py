@@ -86,7 +86,7 @@ class Grant:
         """Return the conditions that rows must meet after they were written.
 
         None, unless the permission depends on the row; the owner given in a body is checked
-        separately. With `is_own` the caller counts as the owner of the rows, whoever that is.
+        separately. With `is_own` the caller counts as the owner of all rows.
         """
         return []
 

@@ -18,7 +18,7 @@ MAIL = "mail"
 PACKAGES = ("loopback-connector-", "loopback-component-")
 # The ports of a mail server without one: plain, and with TLS from the start.
 MAIL_PORT, TLS_PORT = 587, 465
-# What replaces a connector; the database replaces all others.
+# The replacement of each connector; the database replaces all others.
 INSTEAD = {
     "storage": "files are stored by the providers filesystem and amazon alone",
     "push": "no push notifications are sent",

@@ -165,7 +165,7 @@ def login_with_token(client: ProviderClient) -> ResponseReturnValue:
 def _require_session(client: ProviderClient, from_this_site: bool) -> LiveToken:
     """Return the session of the logged-in user, unless its token is in the URL.
 
-    Such a URL could be somebody else's, who would get the identity of whoever opens it.
+    Such a URL could be somebody else's, who would get the identity of the user who opens it.
     """
     identity = current_identity()
     location = identity.transport.location if identity.transport else None

@@ -146,7 +146,7 @@ class CredentialsSchema(marshmallow.Schema):
         type="boolean", description="`false`: the browser deletes the cookie when it is closed."
     )
     code = _any(type="string", description="Of a second factor, if the user has one.")
-    kind = _any(type="string", description="Of the code: `totp`, if it is not said.")
+    kind = _any(type="string", description="The kind of the code, by default `totp`.")
 
 
 class ResetRequestSchema(marshmallow.Schema):

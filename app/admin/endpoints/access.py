@@ -1,4 +1,4 @@
-"""What the caller may do."""
+"""The caller's identity and permissions."""
 
 from collections import defaultdict
 

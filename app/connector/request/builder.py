@@ -24,7 +24,7 @@ from .url import UrlTemplate, is_path_type
 
 @dataclass(frozen=True)
 class SourceContext:
-    """What the operations and resources of a data source share.
+    """The shared parts of a data source's operations and resources.
 
     `template` has defaults for keys of templates; with `is_lenient`, calls may pass arguments that
     LoopBack 3 ignores.

@@ -26,7 +26,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Pattern:
-    """What a text must match: a pattern of `like`, or one of the alternatives of a `regexp`."""
+    """A pattern that a text must match: of `like`, or one of the alternatives of a `regexp`."""
 
     # As sent by the client.
     text: str

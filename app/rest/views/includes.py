@@ -202,7 +202,7 @@ def _filters(includes: list[Include]) -> Iterator[Filter]:
     """Yield the filter of each include, on any level."""
     for include in includes:
         yield include.filter_
-        # Those of several resources are alike; the number of rows is limited when they are read.
+        # Includes of several resources are alike; the number of rows is limited when they are read.
         inner = [list(_filters(each.inner)) for each in include.by_resource.values()]
         yield from max(inner, key=len, default=()) if inner else _filters(include.inner)
 

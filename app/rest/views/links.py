@@ -292,7 +292,7 @@ class ThroughViews(Related):
         """Remove links in the block, in a transaction; raise the access error.
 
         The parent must be in the state that the permission requires. The other side may be in any:
-        whoever reads a row by a link may remove it.
+        callers who may read a row by a link may remove the link.
         """
         required = self.parent.rows.written_scope(grant)
         with transaction():
