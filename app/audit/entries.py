@@ -77,7 +77,7 @@ class Action(StrEnum):
     LOGOUT = "logout", "The user ended the session with the handle `session`."
     SESSION_REVOKED = (
         "session-revoked",
-        "The session with the handle `session` was ended from another session, or `tokens`, all"
+        "The session with the handle `session` was ended from elsewhere, or `tokens`, all"
         " sessions.",
     )
     TOKEN_CREATED = (

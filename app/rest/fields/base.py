@@ -45,7 +45,7 @@ PASSTHROUGH_SERIALIZERS = (
 
 
 class FieldOptions(TypedDict, total=False):
-    """The arguments that all fields share with marshmallow's."""
+    """The arguments of marshmallow's fields that all fields take."""
 
     required: bool
     allow_none: bool
