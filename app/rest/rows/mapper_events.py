@@ -52,7 +52,7 @@ def _has_listener(dispatch: Any, event: str) -> bool:
 
 
 def _is_of_mutable_type(listener: Any) -> bool:
-    """Return True if a listener, or the function that it wraps, is SQLAlchemy's for mutable types."""
+    """Return True for a listener of SQLAlchemy's mutable types, wrapped or not."""
     wrapped = [cell.cell_contents for cell in listener.__closure__ or ()]
     return any(
         getattr(function, "__module__", "") == "sqlalchemy.ext.mutable"
