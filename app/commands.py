@@ -1,4 +1,4 @@
-"""Groups of commands; they report errors as one sentence, and print lists as a table or JSON.
+"""Groups of commands that report errors as one sentence, and print lists as a table or JSON.
 
 The list of commands is `COMMANDS` in `app/projects/command.py`.
 """
@@ -23,9 +23,9 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print an arr
 
 
 class Commands(AppGroup):
-    """The service's commands, which are imported when they are called.
+    """The service's commands, imported when they are called.
 
-    `modules` names the module of each; the command has the same name there.
+    `modules` maps each command to its module, where it has the same name.
     """
 
     def __init__(self, modules: Mapping[str, str]) -> None:
@@ -37,7 +37,7 @@ class Commands(AppGroup):
         return sorted({*self._modules, *super().list_commands(ctx)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command, from its module."""
+        """Return a command from its module."""
         if cmd_name not in self._modules:
             return super().get_command(ctx, cmd_name)
         command: click.Command = getattr(import_module(self._modules[cmd_name]), cmd_name)
@@ -45,7 +45,7 @@ class Commands(AppGroup):
 
 
 class CommandGroup(AppGroup):
-    """A group of commands that reports an error of a service or the database as one sentence."""
+    """A group of commands that reports errors of the service or the database as one sentence."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -78,10 +78,10 @@ def unavailable(name: str, problem: str) -> click.Command:
 
 
 def print_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], as_json: bool) -> None:
-    """Print rows as aligned columns with these names in a header line, or as a JSON array."""
+    """Print rows as aligned columns under a header line, or as a JSON array."""
     if as_json:
         objects = [dict(zip(names, row, strict=True)) for row in rows]
-        # ASCII, so that no value controls the terminal.
+        # ASCII, so that no value can control the terminal.
         click.echo(json.dumps(objects, indent=2, default=_to_json))
         return
     lines = [names, *([_to_cell(value) for value in row] for row in rows)]
@@ -95,7 +95,7 @@ def _to_json(value: Any) -> Any:
 
 
 def _to_cell(value: Any) -> str:
-    """Return a value as the text of a cell; a control character is escaped."""
+    """Return a value as the text of a cell, with control characters escaped."""
     if value is None or value in ("", [], ()):
         return "-"
     if isinstance(value, bool):

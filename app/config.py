@@ -18,40 +18,41 @@ from app.settings import SettingsSchema
 from app.state import AppState
 
 ENVIRONMENT_PREFIX = "APP_"
-# Settings that have a file of their own in the project folder.
+# Settings with a file of their own in the project folder.
 INSTANCE_FILES = {"DATA_SOURCES": "datasources.json", "PROVIDERS": "providers.json"}
-# Settings that name a file or folder of the project, which they are by default if it exists.
+# Settings that name a file or folder of the project; by default this one, if it exists.
 PROJECT_FILES = {
     "MODELS_FOLDER": "models",
     "PROJECT_FILE": "project.py",
     "TEMPLATES_FOLDER": "templates",
 }
-# LoopBack 3's names of the connector of data sources that are stores of files.
+# LoopBack 3's names for the connector of file stores.
 STORE_CONNECTORS = ("loopback-component-storage", "storage")
-# Those of its providers that are served; by default it is the first.
+# Supported providers of file stores; the first one is the default.
 STORE_PROVIDERS = ("filesystem", "amazon")
-# Settings that the environment has under a name of their own.
+# Environment variables with a name of their own instead of the prefix.
 ENVIRONMENT_NAMES = {
     "SQLALCHEMY_DATABASE_URI": "DATABASE_URL",
     "READ_DATABASE_URL": "READ_DATABASE_URL",
     "THREADS": "THREADS",
 }
-# The settings among them that are addresses of databases.
+# The variables with the URL of a database.
 DATABASES = "SQLALCHEMY_DATABASE_URI", "READ_DATABASE_URL"
 
 SCHEMA = SettingsSchema()
 
-# Where settings come from: files of the project, or the environment. Others have their defaults.
+# The sources of settings: files of the project, or the environment. Other settings have their
+# defaults.
 FILES, ENVIRONMENT = "config", "environment"
 setting_sources = AppState[Mapping[str, str]]("sources of settings")
 
 
 class ConfigurationError(Exception):
-    """A setting, or something a setting points to, is unusable; says which in one sentence."""
+    """A setting, or something that it refers to, is invalid; the message is one sentence."""
 
 
 def require_extra(setting: str, extra: str, *libraries: str) -> None:
-    """Raise ConfigurationError if a library of the extra that a setting needs is missing."""
+    """Raise ConfigurationError if a library of an extra that a setting requires is missing."""
     if not all(map(find_spec, libraries)):
         raise ConfigurationError(
             f"{setting} needs the extra {extra}; install it with pip install 'ostiary[{extra}]'"
@@ -61,7 +62,7 @@ def require_extra(setting: str, extra: str, *libraries: str) -> None:
 def instance_path() -> str | None:
     """Return the folder that INSTANCE_PATH names, or None for `instance/` beside the code.
 
-    Raises ConfigurationError for a folder that does not exist: a new one would be empty.
+    Raises ConfigurationError for a folder that does not exist, as a new one would be empty.
     """
     named = os.environ.get("INSTANCE_PATH")
     if named and not os.path.isdir(named):
@@ -70,10 +71,10 @@ def instance_path() -> str | None:
 
 
 def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:
-    """Fill `app.config` from the layers; raise ConfigurationError for what does not fit.
+    """Fill `app.config` from the layers; raise ConfigurationError for invalid settings.
 
-    The layers are the defaults, `config.py` of the project and the environment. `overrides`, which
-    tests give, takes the place of the latter two.
+    The layers are the defaults, the project's `config.py` and the environment. `overrides`, used by
+    tests, replace the latter two.
     """
     given = Config(app.root_path)
     given.update(read_project_files(app.instance_path) if overrides is None else overrides)
@@ -92,7 +93,7 @@ def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:
 
 
 def _separate_stores(settings: Config) -> None:
-    """Move the data sources that are stores of files, as LoopBack 3 has them, to STORES."""
+    """Move data sources that are file stores, as in LoopBack 3, to STORES."""
     sources = settings["DATA_SOURCES"]
     found = {name: entry for name, entry in sources.items() if _is_store(entry)}
     settings["STORES"] = {**found, **settings["STORES"]}
@@ -106,7 +107,7 @@ def _is_store(entry: object) -> bool:
 
 
 def read_project_files(folder: str) -> dict[str, Any]:
-    """Return the settings that the files of a project folder have; raise ConfigurationError."""
+    """Return the settings in a project's files; raise ConfigurationError."""
     given = {}
     for name, file in INSTANCE_FILES.items():
         if os.path.exists(path := os.path.join(folder, file)):
@@ -171,7 +172,7 @@ def _read_environment(given: Config) -> None:
 
 
 def _names_in_environment() -> Iterator[str]:
-    """Yield the names of the settings that the environment gives, or parts of them."""
+    """Yield the names of settings that are set, completely or partly, by the environment."""
     for name in os.environ:
         key, *_ = name.removeprefix(ENVIRONMENT_PREFIX).split("__")
         if name.startswith(ENVIRONMENT_PREFIX):
@@ -182,7 +183,7 @@ def _names_in_environment() -> Iterator[str]:
 
 
 def _read_files(given: Config) -> None:
-    """Replace the path that a variable such as APP_MAIL_URL_FILE names by what is in the file."""
+    """Replace the path in a variable such as APP_MAIL_URL_FILE by the file's content."""
     for name in os.environ:
         if not name.startswith(ENVIRONMENT_PREFIX) or not name.endswith(FILE):
             continue
@@ -200,7 +201,7 @@ def _read_files(given: Config) -> None:
 
 
 def _parse(text: str) -> Any:
-    """Return what JSON stands for, and other text as it is, like Flask for a variable."""
+    """Return the value of a JSON text; other texts unchanged, as Flask does."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -208,7 +209,7 @@ def _parse(text: str) -> Any:
 
 
 def _refuse_lower_case() -> None:
-    """Refuse a setting of ours whose name, prefix included, is not in capitals."""
+    """Raise ConfigurationError for a known setting that is not in capitals."""
     known = SCHEMA.fields
     for name in os.environ:
         prefix, _, rest = name.partition("_")
@@ -222,9 +223,9 @@ def _refuse_lower_case() -> None:
 
 
 def _warn_of_names_without_prefix(app: Flask) -> None:
-    """Warn of variables that are named like settings; others may read them, so they are no error.
+    """Warn of variables named like settings; other programs may use them, so this is no error.
 
-    The legitimate names without the prefix are those of ENVIRONMENT_NAMES.
+    Valid names without the prefix are those in ENVIRONMENT_NAMES.
     """
     for name in os.environ:
         setting = name.upper()
@@ -259,7 +260,7 @@ def _flatten(problem: Any) -> str:
 
 
 def _label(name: str, like: str | None = None) -> str:
-    """Name a setting the way its reader wrote it: with APP_ when it came from the environment."""
+    """Return a setting's name as its author wrote it: with APP_ if it is from the environment."""
     start = ENVIRONMENT_PREFIX + (like or name)
     if any(key in (start, f"{start}{FILE}") or key.startswith(f"{start}__") for key in os.environ):
         return ENVIRONMENT_PREFIX + name

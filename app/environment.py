@@ -1,4 +1,4 @@
-"""Environment variables, whose values may be in files: for NAME, the file that NAME_FILE names."""
+"""Environment variables; the value of NAME may be in the file that NAME_FILE names."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ FILE = "_FILE"
 
 
 class VariableError(Exception):
-    """A variable cannot be read; says which in one sentence."""
+    """A variable cannot be read; the message is one sentence."""
 
 
 def read_variable(name: str) -> str | None:

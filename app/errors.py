@@ -15,20 +15,20 @@ from app.ids import Id
 from app.settings import HASH_WAIT
 
 FieldErrors = dict[str, list[str]]
-# The message for a value that is missing, null or blank, of every type.
+# The message for a value of any type that is missing, null or blank.
 BLANK = "can't be blank"
-# The messages for a value that must be unique and is not, for an unknown property, for one that
-# clients cannot write, and for a password of the blocklist.
+# The messages for a value that is not unique, an unknown property, a read-only property, and a
+# password in the blocklist.
 TAKEN = "already exists"
 UNKNOWN_PROPERTY = "is not a property of this model"
 READ_ONLY = "is read-only"
 TOO_COMMON = "is too common"
-# The messages of the 409 for what another request did meanwhile, and for rows that others refer to.
+# The messages of the 409 for a concurrent change, and for rows to which others refer.
 OVERTAKEN = "The change conflicts with one made at the same time."
 REFERRED_TO = "Other rows refer to the row, or it refers to a row that is gone."
-#: Characters of a request that an error repeats.
+#: Maximum characters of a request in an error.
 MAX_QUOTED = 100
-#: Fields that an error names.
+#: Maximum fields in an error.
 MAX_FIELD_ERRORS = 50
 #: Seconds in `Retry-After` of a 503.
 RETRY_AFTER = 5
@@ -41,14 +41,14 @@ def quote(value: object) -> str:
 
 
 class LoginFailed(exceptions.Unauthorized):
-    """The credentials are wrong; which of them is not said."""
+    """The credentials are wrong; the error does not say which of them."""
 
     error_code = "LOGIN_FAILED"
     description = "login failed"
 
 
 class SecondFactorRequired(exceptions.Unauthorized):
-    """The login takes a second factor of one of the `kinds`, with the `ticket` of `details`."""
+    """The login requires a second factor of one of the `kinds`, with the `ticket` of `details`."""
 
     error_code = "SECOND_FACTOR_REQUIRED"
     description = "A second factor is required."
@@ -60,7 +60,7 @@ class SecondFactorRequired(exceptions.Unauthorized):
 
 
 class EnrolmentRequired(SecondFactorRequired):
-    """The user must have a second factor and has none; `details` has the `ticket` to add one.
+    """The user must have a second factor but has none; `details` has a `ticket` to add one.
 
     `kinds` are those that can be added with it.
     """
@@ -70,14 +70,14 @@ class EnrolmentRequired(SecondFactorRequired):
 
 
 class SecondFactorFailed(exceptions.Unauthorized):
-    """The second factor is wrong, or was used already."""
+    """The second factor is wrong or was already used."""
 
     error_code = "SECOND_FACTOR_FAILED"
     description = "The second factor is wrong."
 
 
 class InvalidTicket(exceptions.Unauthorized):
-    """The ticket of a login is unknown, used up or expired: the login begins anew."""
+    """The ticket of a login is unknown, used or expired: the login must begin anew."""
 
     error_code = "INVALID_TICKET"
     description = "The login has ended; begin it again."
@@ -137,7 +137,7 @@ class InvalidTtl(exceptions.BadRequest):
 
 
 class InvalidPosition(exceptions.BadRequest):
-    """The position of a write, which a client sends back, is no number."""
+    """The position of a write sent back by a client is not a number."""
 
     error_code = "INVALID_POSITION"
     description = "X-Database-Position must be the number that the answer to a write had."
@@ -158,7 +158,7 @@ class InvalidPassword(exceptions.BadRequest):
 
 
 class AccessTokenRequired(exceptions.Unauthorized):
-    """Logout got no token, or an unknown one."""
+    """Logout without a token, or with an unknown one."""
 
     error_code = "ACCESS_TOKEN_REQUIRED"
     description = "accessToken is required to logout"
@@ -172,21 +172,21 @@ class InvalidToken(exceptions.Unauthorized):
 
 
 class InvalidConfirmation(exceptions.BadRequest):
-    """The token that confirms an address is wrong, has expired, or was used."""
+    """The token that confirms an address is wrong, expired or used."""
 
     error_code = "INVALID_TOKEN"
     description = "Invalid token"
 
 
 class InvalidRedirect(exceptions.BadRequest):
-    """The address to redirect to is not one of `REDIRECT_URLS`."""
+    """The redirect URL is not one of `REDIRECT_URLS`."""
 
     error_code = "INVALID_REDIRECT"
     description = "The redirect is not an allowed address."
 
 
 class AccountExists(exceptions.Conflict):
-    """The email, or the identity, of a login by a provider belongs to another user."""
+    """The email or identity of a login by a provider belongs to another user."""
 
     error_code = "ACCOUNT_EXISTS"
     description = "There is an account already. Log in to it and link the provider."
@@ -200,14 +200,14 @@ class LastCredential(exceptions.BadRequest):
 
 
 class LastAdmin(exceptions.UnprocessableEntity):
-    """Nobody with the role `admin` who can log in would be left."""
+    """The change would leave nobody with the role `admin` who can log in."""
 
     error_code = "LAST_ADMIN"
     description = "This is the last admin who can log in. Make somebody else an admin first."
 
 
 class AuthorizationRequired(exceptions.Unauthorized):
-    """The endpoint needs an access token, or one of another kind."""
+    """The endpoint requires an access token, or one of another kind."""
 
     error_code = "AUTHORIZATION_REQUIRED"
     description = "Authorization Required"
@@ -221,10 +221,11 @@ class AccessDenied(exceptions.Forbidden):
 
 
 class StrongerLoginRequired(exceptions.Unauthorized):
-    """The call takes a more recent login, or one with several factors; `details` says which.
+    """The call requires a more recent login, or one with several factors; `details` says which.
 
-    `kinds` are what the user may authenticate with (RFC 9470) in `POST /users/{id}/reauthenticate`,
-    and `maxAge` the seconds for which it counts, if it must be recent.
+    `kinds` are the user's ways to authenticate again (RFC 9470) with `POST
+    /users/{id}/reauthenticate`, and `maxAge` the seconds for which that counts, if it must be
+    recent.
     """
 
     error_code = "STRONGER_LOGIN_REQUIRED"
@@ -241,10 +242,10 @@ class StrongerLoginRequired(exceptions.Unauthorized):
 
 
 class EmailProofRequired(exceptions.Unauthorized):
-    """The user must prove an address first, by a code that is mailed to it.
+    """The user must first prove an address, with a code that is mailed to it.
 
-    That of the account, or the new one in `details`, which are the body of
-    `POST /users/email-code`.
+    The account's address, or the new one in `details`, which are the body for `POST
+    /users/email-code`.
     """
 
     error_code = "EMAIL_PROOF_REQUIRED"
@@ -256,9 +257,9 @@ class EmailProofRequired(exceptions.Unauthorized):
 
 
 class InsufficientScope(exceptions.Forbidden):
-    """No scope of the personal token names the call; `details` has its model and method.
+    """The personal token's scopes do not include the call; `details` has its model and method.
 
-    Without them no personal token may make it (RFC 6750, 3.1).
+    Without them, personal tokens may never make this call (RFC 6750, 3.1).
     """
 
     error_code = "INSUFFICIENT_SCOPE"
@@ -273,7 +274,7 @@ class InsufficientScope(exceptions.Forbidden):
 
 
 class ModelNotFound(exceptions.NotFound):
-    """There is no such row, or the caller may not read it."""
+    """The row does not exist, or the caller may not read it."""
 
     error_code = "MODEL_NOT_FOUND"
     model = ""
@@ -285,14 +286,14 @@ class ModelNotFound(exceptions.NotFound):
 
 
 class RelationEmpty(ModelNotFound):
-    """A relation to one row leads to none, or to none that the caller may read."""
+    """A relation to one row leads to no row, or to one that the caller may not read."""
 
     def __init__(self, relation: str, model: str) -> None:
         exceptions.NotFound.__init__(self, f'The relation "{relation}" leads to no "{model}".')
 
 
 class PreconditionFailed(exceptions.PreconditionFailed):
-    """The row has changed since it was read, or is not as `If-Match` or `If-None-Match` says."""
+    """The row has changed since it was read, or does not match `If-Match` or `If-None-Match`."""
 
     error_code = "PRECONDITION_FAILED"
 
@@ -307,7 +308,7 @@ class MalformedBody(exceptions.BadRequest):
 
 
 class IdFixed(exceptions.BadRequest):
-    """A change has another id than the row; LoopBack 3 has no code for it."""
+    """A change sets another id; LoopBack 3 has no code for it."""
 
     error_code = "INVALID_ID"
 
@@ -316,13 +317,13 @@ class IdFixed(exceptions.BadRequest):
 
 
 class InvalidFilter(exceptions.BadRequest):
-    """A filter is malformed, too large or names what does not exist; the message says where."""
+    """A filter is malformed, too large or has unknown names; the message says where."""
 
     error_code = "INVALID_FILTER"
 
 
 class TooManyRows(exceptions.BadRequest):
-    """More rows are selected than one request may change, as each is looked at."""
+    """More rows are selected than one request may change, as each must be checked."""
 
     error_code = "TOO_MANY_ROWS"
 
@@ -331,7 +332,7 @@ class TooManyRows(exceptions.BadRequest):
 
 
 class TooManyDependents(exceptions.Conflict):
-    """More rows would be deleted with a row than one request deletes."""
+    """More rows would be deleted with a row than one request may delete."""
 
     error_code = "TOO_MANY_DEPENDENTS"
     description = "Too many rows would be deleted with this one; delete some of them first."
@@ -344,14 +345,14 @@ class TooDeep(exceptions.BadRequest):
 
 
 class NotWritten(exceptions.NotImplemented):
-    """The method of an application that was moved over is still to be written."""
+    """The method of a migrated application is not implemented yet."""
 
     error_code = "NOT_WRITTEN"
     description = "This method is not written yet."
 
 
 class RemoteError(exceptions.BadGateway):
-    """A data source's remote service failed; `details` has its status, if it answered."""
+    """The remote service of a data source failed; `details` has its status, if it answered."""
 
     error_code = "REMOTE_ERROR"
     description = "The remote service failed."
@@ -364,14 +365,14 @@ class RemoteError(exceptions.BadGateway):
 
 
 class RemoteTimeout(exceptions.GatewayTimeout):
-    """A data source's remote service did not answer in time."""
+    """The remote service of a data source did not answer in time."""
 
     error_code = "REMOTE_TIMEOUT"
     description = "The remote service did not answer in time."
 
 
 class TemporarilyUnavailable(exceptions.ServiceUnavailable):
-    """The request may succeed in `seconds`, as `Retry-After` says."""
+    """The request may succeed after `seconds`, as stated in `Retry-After`."""
 
     seconds = RETRY_AFTER
 
@@ -380,21 +381,21 @@ class TemporarilyUnavailable(exceptions.ServiceUnavailable):
 
 
 class TooManyCalls(TemporarilyUnavailable):
-    """As many calls of data sources as are allowed are under way."""
+    """The maximum number of concurrent calls of data sources is reached."""
 
     error_code = "TOO_MANY_CALLS"
     description = "Too many calls of remote services are under way."
 
 
 class TooManyUploads(TemporarilyUnavailable):
-    """As many uploads as one process receives are under way."""
+    """The maximum number of concurrent uploads of a process is reached."""
 
     error_code = "TOO_MANY_UPLOADS"
     description = "Too many uploads are under way."
 
 
 class TooManyRequests(exceptions.TooManyRequests):
-    """Something was tried too often, by this client or for this user; `Retry-After` says when."""
+    """Too many attempts, by this client or for this user; `Retry-After` says when to retry."""
 
     error_code = "TOO_MANY_REQUESTS"
     description = "Too many attempts. Try again later."
@@ -404,7 +405,7 @@ class TooManyRequests(exceptions.TooManyRequests):
 
 
 class TooManyHashes(TemporarilyUnavailable):
-    """The request has waited too long to compute a password hash, or too many do."""
+    """The request has waited too long to compute a password hash, or too many are waiting."""
 
     error_code = "TOO_MANY_HASHES"
     description = "Too many passwords are being checked. Try again."
@@ -425,7 +426,7 @@ class NotReady(TemporarilyUnavailable):
 
 
 class ValidationError(exceptions.UnprocessableEntity):
-    """Fields of the body are wrong; `details` says for each of them what is, for the first 50."""
+    """Fields of the body are invalid; `details` says why for each of the first 50."""
 
     error_code = "VALIDATION_ERROR"
     error_name = "ValidationError"
@@ -446,7 +447,7 @@ class ValidationError(exceptions.UnprocessableEntity):
         }
 
 
-# The code in `error.details.codes` for each message; any other message has the code "invalid".
+# The code in `error.details.codes` for each message; all others have the code "invalid".
 CODES = {
     BLANK: "presence",
     TAKEN: "uniqueness",
@@ -469,7 +470,7 @@ def init_app(app: Flask) -> None:
 
 
 def error_response(error: HTTPException) -> Response:
-    """Answer with `{"status", "message", "error": {...}}`, keeping the error's own headers."""
+    """Answer with `{"status", "message", "error": {...}}`, and keep the error's own headers."""
     response = jsonify(error_body(error))
     response.status_code = error.code or 500
     response.headers.extend(error_headers(error))
@@ -480,7 +481,7 @@ def error_response(error: HTTPException) -> Response:
 
 
 def error_headers(error: HTTPException) -> dict[str, str]:
-    """Return the header fields of an error's own, such as `Retry-After`."""
+    """Return the headers of an error itself, such as `Retry-After`."""
     return {name: value for name, value in error.get_headers() if name != "Content-Type"}
 
 
@@ -500,7 +501,7 @@ def error_body(error: HTTPException) -> dict[str, Any]:
 
 
 def _code(error: HTTPException, status: int) -> str | None:
-    """Return the error's own code, else the name of its status; 5xx have only an own code."""
+    """Return the error's own code, else its status's name; other 5xx have none."""
     if code := getattr(error, "error_code", None):
         return str(code)
     if status >= 500:
@@ -515,7 +516,7 @@ def _message(error: HTTPException, status: int) -> str:
 
 
 def to_validation_error(error: marshmallow.ValidationError) -> ValidationError:
-    """Return our ValidationError for one of marshmallow's."""
+    """Return the service's ValidationError for marshmallow's."""
     return ValidationError(dict(_flatten(error.messages_dict)))
 
 
@@ -533,17 +534,17 @@ def _flatten(messages: Any, path: str = "") -> Iterator[tuple[str, list[str]]]:
 
 
 def _handle_data_error(error: DataError) -> Response:
-    """Answer 400: a value passed its schema but is out of range for its column."""
+    """Answer 400: a value is valid for its schema but out of range for its column."""
     return error_response(exceptions.BadRequest("A value is outside of what its column holds."))
 
 
 def _log_exception(exc_info: Any) -> None:
-    """Log an unexpected error without the request's path, which may quote a token."""
+    """Log an unexpected error without the request's path, which may contain a token."""
     current_app.logger.error("failed to answer %s", request.endpoint, exc_info=exc_info)
 
 
 def _handle_database_error(error: SQLAlchemyError) -> Response:
-    """Log only the type and code of the error, as its text may quote values; answer 503."""
+    """Log only the type and code of the error, because its text may quote values; answer 503."""
     name, code = type(error).__name__, error_code(error) or ""
     current_app.logger.error("the database failed: %s %s", name, code)
     return error_response(DatabaseTimeout() if is_timeout(error) else TemporarilyUnavailable())

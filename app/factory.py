@@ -34,8 +34,7 @@ from app.users.sessions import transports
 
 from . import config, errors, mail, openapi, outbox, project_modules
 
-# The modules of features that a setting switches on. Imported only then: what is not used takes
-# neither time to start nor memory.
+# Modules of optional features, only imported if a setting enables them, to save time and memory.
 OPTIONAL_FEATURES = {
     "ACCOUNT_PAGE": "app.account.views",
     "ADMIN_ENABLED": "app.admin.setup",
@@ -46,15 +45,15 @@ OPTIONAL_FEATURES = {
     "READ_DATABASE_URL": "app.users.sessions.positions",
     "STATIC_FOLDER": "app.frontend.middleware",
     "STORES": "app.storage.setup",
-    # After the others, whose names no public data source has.
+    # After the others, whose names public data sources must not have.
     "DATA_SOURCES": "app.datasources.endpoints",
 }
 
 
 def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
-    """Build the service; `overrides` (for tests) replaces `config.py` and the environment.
+    """Create the app; `overrides` (for tests) replace `config.py` and the environment.
 
-    Raises ConfigurationError, with one sentence, for settings that cannot be used.
+    Raises ConfigurationError, with one sentence, for invalid settings.
     """
     instance = config.instance_path()
     app = routing.Application(
@@ -94,7 +93,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
 
     root = app.config["REST_API_ROOT"]
     if app.config["MODELS_FOLDER"]:
-        # Before the sample, whose place a model in JSON may take.
+        # Before the sample, which a model in JSON may replace.
         import_module("app.definitions.setup").read_models(app)
     todos.init_app(app)
     if app.config["MODELS_FOLDER"]:
@@ -103,7 +102,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     views.init_app(app)
     _add_optional_features(app)
     if app.config["PROJECT_FILE"]:
-        # After everything that it may add to, and before what checks it all.
+        # After all that it may extend, and before the final checks.
         import_module("app.projects.code").init_app(app)
     check_acls(app)
     check_setting(app)
@@ -121,9 +120,9 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
 
 
 def _remembering(ensure_sync: Callable[..., Any]) -> Callable[..., Any]:
-    """Return Flask's method for coroutines, which would examine a function each time it calls it.
+    """Return Flask's method for coroutines, which would inspect a function at each call.
 
-    Functions of a single request are forgotten with it.
+    Results for functions of a single request are not kept.
     """
     known = WeakSet[Callable[..., Any]]()
 

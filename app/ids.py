@@ -1,4 +1,4 @@
-"""The forms of ids: how each is written, read and generated."""
+"""The forms of ids: how ids are written, read and generated."""
 
 import os
 import re
@@ -8,26 +8,26 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-# An id as Python has it: a whole number, or text in its normal form.
+# An id in Python: an integer, or a text in its normal form.
 Id = int | str
 
-#: Characters of an id that is text, unless its column says otherwise.
+#: Maximum characters of a text id, unless its column has another length.
 MAX_TEXT_ID = 255
 UUID_LENGTH = 36
-#: Seconds by which a clock may be set back without an effect on the order of new UUIDs: more than a
-#: time service corrects at once, and less than by which a clock is wrong.
+#: Seconds by which a clock may be set back without changing the order of new UUIDs: more than a
+#: time service corrects at once, and less than a typical wrong clock.
 CLOCK_CORRECTION = 10
-#: The highest id that clients may choose where ids count up: those generated after it stay exact in
-#: JavaScript.
+#: The highest id that clients may choose for sequential ids: those generated after it are still
+#: exact in JavaScript.
 MAX_CHOSEN = 2**52
 
 
 class Uuids:
     """Generates UUIDs of version 7 (RFC 9562, 5.7): rows sort by the time of their creation.
 
-    Indexes grow at their end, as with ids that count up. The 12 bits after the milliseconds are
-    their fraction (6.2, method 3), so that rows of one request are in their order too. They stay in
-    it if the clock is set back a little: the time goes on in the smallest steps then.
+    Indexes grow at their end, as with sequential ids. The 12 bits after the milliseconds are a
+    fraction of a millisecond (6.2, method 3), so that the rows of one request are in order, too. If
+    the clock is set back a little, the time advances in the smallest steps, to keep the order.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Uuids:
         moment = milliseconds << 12 | rest * 4096 // 1_000_000
         if moment <= self._last < moment + CLOCK_CORRECTION * 1000 * 4096:
             moment = self._last + 1
-        # Threads that meet here take the same time, and other random bits.
+        # Concurrent threads may take the same time, with different random bits.
         self._last = moment
         random = int.from_bytes(os.urandom(8), "big") & (1 << 62) - 1
         of_time = (moment >> 12) << 80 | (moment & 0xFFF) << 64
@@ -52,17 +52,17 @@ new_uuid = Uuids()
 
 
 class ObjectIds:
-    """Generates ObjectIds as the specification of BSON says.
+    """Generates ObjectIds as specified by BSON.
 
-    Each has 4 bytes of seconds, 5 random ones of the process, and 3 of a counter that starts at
-    random.
+    Each has 4 bytes of seconds, 5 random bytes of the process, and 3 of a counter with a random
+    start.
     """
 
     def __init__(self) -> None:
         self.restart()
 
     def restart(self) -> None:
-        """Choose the random bytes and the start of the counter, as each process must."""
+        """Choose the random bytes and the start of the counter, which each process must do."""
         self._process = os.urandom(5).hex()
         self._counter = count(int.from_bytes(os.urandom(3), "big"))
 
@@ -78,35 +78,35 @@ os.register_at_fork(after_in_child=new_object_id.restart)
 
 @dataclass(frozen=True)
 class IdForm:
-    """One form of ids."""
+    """A form of ids."""
 
-    # What ID_TYPE calls it; text is for models of one's own only.
+    # Its name in ID_TYPE; text is only for the application's own models.
     name: str
     pattern: re.Pattern[str]
-    # Returns the normal form of text that the pattern matches.
+    # Returns the normal form of a text that matches the pattern.
     normalize: Callable[[str], Id]
-    # Generates an id; None: the database does.
+    # Generates an id; None if the database does.
     generate: Callable[[], str] | None
-    # What an id must be, for errors, and its JSON Schema with an example.
+    # A description of an id for errors, and its JSON Schema with an example.
     description: str
     json_schema: dict[str, Any]
 
     def parse(self, text: str) -> Id | None:
-        """Return the id that a client wrote; None for text that is none."""
+        """Return the id in a client's text; None if it is invalid."""
         return self.normalize(text) if self.pattern.fullmatch(text) else None
 
     def parse_json(self, value: object) -> Id | None:
-        """Return the id that a value of JSON is; None for one that is none."""
+        """Return the id in a JSON value; None if it is invalid."""
         if isinstance(value, bool) or not isinstance(value, self.python_type):
             return None
-        # Those beyond are not exact in JavaScript, and their text may take long to make.
+        # Larger ones are not exact in JavaScript, and converting them to text may take long.
         if isinstance(value, int) and abs(value) >= 2**53:
             return None
         return self.parse(str(value))
 
     @property
     def python_type(self) -> type[Id]:
-        """The type of its ids: `int` or `str`."""
+        """The Python type of its ids: `int` or `str`."""
         return int if self.normalize is int else str
 
     @property
@@ -151,15 +151,15 @@ OBJECT_ID = IdForm(
 
 
 def text_form(max_length: int = MAX_TEXT_ID) -> IdForm:
-    """Return the form of ids that are text of at most so many characters.
+    """Return the form of text ids of at most `length` characters.
 
-    Without control characters, and not only dots: a path would not bring them back.
+    Without control characters, and not only dots, because such ids do not survive in a URL's path.
     """
     return IdForm(
         name="text",
         pattern=re.compile(rf"(?!\.{{1,2}}\Z)[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{{1,{max_length}}}"),
         normalize=str,
-        # A shorter column has no room for one.
+        # A UUID does not fit into a shorter column.
         generate=new_uuid if max_length >= UUID_LENGTH else None,
         description=f"1 to {max_length} characters, without control characters",
         json_schema={

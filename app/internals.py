@@ -1,20 +1,21 @@
-"""Undocumented names of libraries that the service uses, by the version in which they were read.
+"""Undocumented names of libraries that the service uses, and the versions that were checked.
 
-After an upgrade `tests/test_internals.py` tells which are gone; what the others mean is to be read.
+After an upgrade `tests/test_internals.py` reports which are gone; the meaning of the others must be
+reviewed.
 """
 
 # The names of each module and class.
 INTERNALS = {
-    # app/storage bounds the answers of S3.
+    # app/storage limits S3's responses.
     "botocore==1.44.5": {
         "botocore.awsrequest.AWSPreparedRequest": "stream_output",
         "botocore.awsrequest.AWSResponse": "raw",
         "botocore.client.BaseClient": "_endpoint",
         "botocore.endpoint.Endpoint": "http_session",
     },
-    # app/http encodes JSON by an encoder that is made once.
+    # app/http encodes JSON with an encoder that is created once.
     "flask==3.1.3": {"flask.json.provider.DefaultJSONProvider": "_prepare_response_obj"},
-    # app/server reads requests and sends answers in the main loop; `ostiary run` is a gunicorn.
+    # app/server reads requests and sends responses in the main loop; `ostiary run` is a gunicorn.
     "gunicorn==27.0.1": {
         "gunicorn.app.base": "Application",
         "gunicorn.app.base.Application": "load_config_from_file"
@@ -41,21 +42,21 @@ INTERNALS = {
         " notify nr_conns pending_conns poller run set_accept_enabled sockets tpool"
         " wait_for_and_dispatch_events worker_connections wsgi",
     },
-    # Errors of templates name a variable, and no value.
+    # Template errors name a variable, and no value.
     "jinja2==3.1.6": {"jinja2.Undefined": "_undefined_message", "jinja2.utils": "missing"},
-    # app/connector refuses expressions that cost too much.
+    # app/connector refuses expensive expressions.
     "jsonpath-ng==1.16.0": {
         "jsonpath_ng.ext.arithmetic": "Operation",
         "jsonpath_ng.ext.filter": "Filter",
     },
     # Fields are listed without an instance of their schema.
     "marshmallow==4.4.0": {"marshmallow.Schema": "_declared_fields"},
-    # app/metrics counts by the numbers of processes, in a folder of its own.
+    # app/metrics counts by worker number, in a folder of its own.
     "prometheus-client==0.26.0": {
         "prometheus_client.multiprocess.MultiProcessCollector": "merge",
         "prometheus_client.values": "MultiProcessValue ValueClass",
     },
-    # app/database prepares statements as psycopg's cursors do, and waits no longer than a time-out.
+    # app/database prepares statements as psycopg's cursors do, and limits the time to wait.
     "psycopg==3.3.9": {
         "psycopg.Connection": "wait",
         "psycopg._connection_base.BaseConnection": "_prepared",
@@ -66,9 +67,8 @@ INTERNALS = {
         "psycopg.generators": "execute",
         "psycopg.waiting": "wait",
     },
-    # A lost connection is taken out of the pool with all that are as old; a migration that is
-    # generated has a column's type on each database; the models of another project give their names
-    # back.
+    # A lost connection is invalidated with all older ones; a generated migration has a column's
+    # type for each database; the names of another project's models are released.
     "sqlalchemy==2.1.9": {
         "sqlalchemy.Pool": "_invalidate",
         "sqlalchemy.Engine": "_sqla_logger_namespace",
@@ -76,14 +76,14 @@ INTERNALS = {
         "sqlalchemy.sql.Select": "_auto_correlate _correlate _correlate_except",
         "sqlalchemy.types.TypeEngine": "_variant_mapping",
     },
-    # app/connector bounds the time to connect, and chooses the addresses.
+    # app/connector limits the time to connect, and selects the addresses.
     "urllib3==2.8.0": {
         "urllib3.HTTPSConnectionPool": "_validate_conn",
         "urllib3.PoolManager": "pool_classes_by_scheme",
         "urllib3.connection.HTTPConnection": "_dns_host _new_conn",
     },
     # Rules are compiled when a URL is built; entries of proxies are counted from the end; forms
-    # with files are read piece by piece, and the heads of their parts are bounded.
+    # with files are read piece by piece, with limited part headers.
     "werkzeug==3.1.9": {
         "werkzeug.middleware.proxy_fix.ProxyFix": "_get_real_value",
         "werkzeug.routing.Rule": "_compile_builder",

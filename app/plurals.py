@@ -1,4 +1,4 @@
-"""English plurals, as the package `inflection` of npm makes them, which LoopBack 3 uses."""
+"""English plurals as in npm's package `inflection`, which LoopBack 3 uses."""
 
 import re
 
@@ -22,7 +22,7 @@ unity validity veal vegetation vegetarianism vengeance violence vitality warmth 
 welfare wheat wildlife wisdom yoga zinc zoology
 """
 _FLAGS = re.ASCII | re.IGNORECASE | re.VERBOSE
-# Words that are their own plural, as a whole, and endings of words that are plurals already.
+# Words that are their own plural, and endings of words that are already plural.
 _UNCHANGED = re.compile(
     rf"""
     ^oxen | (
@@ -34,7 +34,7 @@ _UNCHANGED = re.compile(
     )\Z""",
     _FLAGS,
 )
-# The first expression that matches the end of a word says what replaces it.
+# The first expression that matches the end of a word determines the replacement.
 _ENDINGS = tuple(
     (re.compile(rf"{ending}\Z", _FLAGS), plural)
     for ending, plural in (

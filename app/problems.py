@@ -1,10 +1,10 @@
-"""Problems and warnings of settings and models, collected so that all are reported at once."""
+"""Problems and warnings of settings and models, collected to report all of them at once."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import NamedTuple
 
-# How similar a known word must be to be suggested, and to be what a misspelt one means.
+# How similar a known word must be to be suggested, and to count as the misspelt one.
 SIMILAR = 0.6
 MISSPELT = 0.8
 
@@ -20,10 +20,10 @@ class Problem(NamedTuple):
 
 
 class Problems:
-    """Collects problems, with which something cannot be used, and warnings, each only once."""
+    """Collects problems, which are errors, and warnings; duplicates are dropped."""
 
     def __init__(self) -> None:
-        # Dicts, as sets that keep their order.
+        # Dicts used as ordered sets.
         self.errors: dict[Problem, None] = {}
         self.warned: dict[Problem, None] = {}
         self._logged = 0
@@ -47,7 +47,7 @@ class Problems:
         self.warned[Problem(path, message)] = None
 
     def has_error(self, path: str) -> bool:
-        """Tell whether there is a problem at this path or below it."""
+        """Return True if there is a problem at this path or below it."""
         below = (f"{path}.", f"{path}[")
         return any(error.path == path or error.path.startswith(below) for error in self.errors)
 
@@ -59,9 +59,9 @@ class Problems:
     def check_keys(
         self, path: str, given: Iterable[str], known: Iterable[str], ignored: Iterable[str] = ()
     ) -> None:
-        """Report the keys that are not known: misspelt ones as problems, others as warnings.
+        """Report unknown keys: misspelt ones as problems, others as warnings.
 
-        Those that are `ignored` have no effect, and are no problem if they are misspelt.
+        Keys in `ignored` have no effect; misspelt ones are no problem.
         """
         known, ignored = list(known), list(ignored)
         for key in given:
@@ -73,7 +73,7 @@ class Problems:
                 self.warn(f"{path}.{key}", "is ignored")
 
     def describe(self, subject: str) -> str:
-        """Return one text with all problems, each in a line of its own."""
+        """Return one text with all problems, one on each line."""
         return "\n  ".join([f"{subject} cannot be used:", *self.found])
 
 
@@ -84,14 +84,14 @@ def suggest(word: str, known: Iterable[str], similarity: float = SIMILAR) -> str
 
 
 def closest(word: str, known: Iterable[str], similarity: float = SIMILAR) -> str | None:
-    """Return the known word that is most similar to a word, in any case, if there is one."""
+    """Return the most similar known word, in any case, if there is one."""
     by_lower = {candidate.lower(): candidate for candidate in known}
     close = get_close_matches(word.lower(), by_lower, n=1, cutoff=similarity)
     return by_lower[close[0]] if close else None
 
 
 def describe_error(error: BaseException) -> str:
-    """Return what an error says, in one line; not the line of code, which may have a secret."""
+    """Return an error's message on one line, without its code, which may have a secret."""
     words = error.msg if isinstance(error, SyntaxError) else str(error)
     return ": ".join(filter(None, [type(error).__name__, " ".join(words.split())]))
 

@@ -1,8 +1,8 @@
 """The Python files of a project, imported as ordinary modules.
 
 They have their natural names, such as `project` and `models.note`, so that the project's tests and
-other files import the same objects. A process has one project; if an app is built for another one,
-its modules take the place of those before.
+other files import the same objects. A process has one project; if an app is created for another
+one, its modules replace the previous ones.
 """
 
 import importlib
@@ -24,14 +24,14 @@ from app.database.faults import error_reason
 from app.database.metadata import drop_project_models
 from app.problems import describe_error
 
-# The folders that the modules of this process are imported from, and whether one of them failed,
-# which may have left tables that are half defined.
+# The folders of this process's modules, and whether one failed, which may have left incomplete
+# tables.
 _folders: tuple[Path, ...] = ()
 _has_failed = False
 
 
 class CodeError(ConfigurationError):
-    """An error in a Python file of a project: its place, `models/note.py:7`, and what it is."""
+    """An error in a project's Python file: its place, such as `models/note.py:7`, and message."""
 
     def __init__(self, place: str, reason: str) -> None:
         super().__init__(f"{place}: {reason}")
@@ -39,7 +39,7 @@ class CodeError(ConfigurationError):
 
 
 def init_app(app: Flask) -> None:
-    """Forget the modules of another project, and those of an attempt that failed."""
+    """Remove the modules of another project, and those of a failed attempt."""
     if _folders and (_has_failed or _folders != _real(_folders_of(app))):
         forget()
 
@@ -59,7 +59,7 @@ def load(app: Flask, path: Path) -> ModuleType:
 
 
 def enter(*folders: Path) -> None:
-    """Let modules be imported from the folders of a project, before all others."""
+    """Add the project's folders to the module search path, before all others."""
     global _folders
     if folders == _folders:
         return
@@ -71,7 +71,7 @@ def enter(*folders: Path) -> None:
 
 
 def forget() -> None:
-    """Forget the modules of the project, and the tables that they define."""
+    """Remove the project's modules and the tables that they define."""
     global _folders, _has_failed
     names = {name for name in sys.modules if _is_of_project(name.partition(".")[0])}
     for name in names:
@@ -85,7 +85,7 @@ def forget() -> None:
 
 @contextmanager
 def located_errors(path: Path) -> Iterator[None]:
-    """Raise a CodeError for any error in a block that calls the code of a file."""
+    """Raise CodeError for any error in a block that runs the code of a file."""
     try:
         yield
     except CodeError:
@@ -95,7 +95,7 @@ def located_errors(path: Path) -> Iterator[None]:
 
 
 def _folders_of(app: Flask) -> list[Path]:
-    """Return the project folder, and those of its models and its `project.py` if elsewhere."""
+    """Return the project folder, and those of its models and `project.py` if elsewhere."""
     project = Path(app.instance_path)
     named = (app.config["PROJECT_FILE"], app.config["MODELS_FOLDER"])
     folders = (Path(os.path.abspath(project / name)).parent for name in named if name)
@@ -108,7 +108,7 @@ def _real(folders: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def _is_of_project(name: str) -> bool:
-    """Tell whether a top-level module is directly in a folder of the project."""
+    """Return True if a top-level module is directly in a folder of the project."""
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
     paths: Iterable[str] = [file] if file else getattr(module, "__path__", ())
@@ -117,7 +117,7 @@ def _is_of_project(name: str) -> bool:
 
 
 def _import(file: Path, folder: Path) -> ModuleType:
-    """Import a file of a folder, even if another package has the name of its package."""
+    """Import a file of a folder, even if another package has the same name as its package."""
     name = ".".join(file.with_suffix("").parts)
     top = name.partition(".")[0]
     if top not in sys.modules:
@@ -138,7 +138,7 @@ def _import(file: Path, folder: Path) -> ModuleType:
 
 
 def _place(error: Exception, path: Path) -> str:
-    """Return the file and the line of an error: the innermost of the project's own."""
+    """Return the file and line of an error: the innermost that belongs to the project."""
     lines: list[tuple[str | None, int | None]] = [
         (frame.filename, frame.lineno) for frame in extract_tb(error.__traceback__)
     ]
@@ -151,13 +151,13 @@ def _place(error: Exception, path: Path) -> str:
 
 
 def _name(path: Path, folders: Sequence[Path]) -> str:
-    """Return the name of a file below its folder; empty if it is in none."""
+    """Return the name of a file relative to its folder; empty if it is in none."""
     relative = (path.relative_to(folder) for folder in folders if path.is_relative_to(folder))
     return next((name.as_posix() for name in relative if "site-packages" not in name.parts), "")
 
 
 def _reason(error: Exception) -> str:
-    """Return what an error says, in one line; not the statement of one of the database."""
+    """Return the message of an error on one line, without the SQL statement."""
     if isinstance(error, ConfigurationError):
         return str(error)
     if isinstance(error, SQLAlchemyError) and error.__cause__:

@@ -15,22 +15,22 @@ ORIGIN = re.compile(
 )
 
 DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*", re.ASCII)
-# The origin of an app on Android: the SHA-256 of its certificate in base64url.
+# The origin of an Android app: the SHA-256 of its certificate in base64url.
 ANDROID_ORIGIN = re.compile(r"android:apk-key-hash:[A-Za-z0-9_-]{43}", re.ASCII)
 
-#: Seconds that requests wait to compute a password hash by default, and in `Retry-After` of the 503
-#: that ends it: by then all others are done or refused. Browsers and proxies wait for 30 and more.
+#: Default seconds that requests wait to compute a password hash, and `Retry-After` of the 503 after
+#: that: by then all others are finished or refused. Browsers and proxies wait for 30 and more.
 HASH_WAIT = 10.0
-# The sender of mails by default, which nobody can answer.
+# The default sender of mails, which cannot be answered.
 NO_REPLY = "no-reply@localhost"
-#: Characters of `SERVICE_NAME`, which is in headers of mails.
+#: Maximum characters of `SERVICE_NAME`, which is in headers of mails.
 MAX_SERVICE_NAME = 64
-#: `THREADS`, each of which has a connection: as many as PostgreSQL accepts by default, of all
-#: processes. Python runs one thread of a process at a time; the others are for what waits.
+#: Maximum `THREADS`, each with a connection: PostgreSQL's default maximum for all processes. Python
+#: runs one thread of a process at a time; the others are waiting.
 MAX_THREADS = 100
 
-# Scripts, WebAssembly and calls of the own origin alone; styles also where frameworks put them into
-# elements; pictures and fonts also where bundlers put them into the code.
+# Scripts, WebAssembly and calls of the own origin only; styles also in elements, as frameworks use
+# them; pictures and fonts also in the code, as bundlers do.
 FRONT_END_POLICY = (
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline';"
     " img-src 'self' data: blob:; font-src 'self' data:; object-src 'none'; base-uri 'self';"
@@ -39,12 +39,12 @@ FRONT_END_POLICY = (
 
 positive = validate.Range(min=1)
 more_than_zero = validate.Range(min=0, min_inclusive=False)
-# Seconds; a hundred years is as long as anything lives.
+# Seconds; a hundred years is longer than anything needs to last.
 lifetime = validate.Range(min=1, max=100 * 31556926)
 
 
 def is_address(value: str, *schemes: str) -> bool:
-    """Tell whether a URL has one of the schemes, a host, and a port that exists, if any."""
+    """Return True if a URL has one of the schemes, a host, and a valid port, if any."""
     try:
         parts = urlsplit(value)
         return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
@@ -52,7 +52,7 @@ def is_address(value: str, *schemes: str) -> bool:
         return False
 
 
-# The queries that MAIL_URL may have, and whether they ask for STARTTLS.
+# The valid queries of MAIL_URL, and whether they require STARTTLS.
 STARTTLS = {"": False, "starttls=0": False, "starttls=1": True, "starttls=true": True}
 
 
@@ -67,7 +67,7 @@ def _check_mail_url(value: str) -> None:
         unquote(parts.netloc, errors="strict").encode()
     except UnicodeError:
         raise ValidationError("must have its user and password in UTF-8") from None
-    # Any other query could be meant to ask for it.
+    # Any other query could be meant to require it.
     if parts.query not in STARTTLS or parts.fragment:
         raise ValidationError("may have ?starttls=1 behind the host, and nothing else")
     if STARTTLS[parts.query] and parts.scheme == "smtps":
@@ -75,7 +75,7 @@ def _check_mail_url(value: str) -> None:
 
 
 def _check_database_url(value: str) -> None:
-    """Refuse an address whose password would be taken for its host, and shown as such."""
+    """Raise ValidationError for a URL whose password would be taken for its host, and shown."""
     if not value.startswith("sqlite") and value.count("@") > 1:
         raise ValidationError("an @ in a user name, password or option must be written %40")
     if re.search(r"@[^/?]*:[^/?]*,", value):
@@ -83,7 +83,7 @@ def _check_database_url(value: str) -> None:
 
 
 def check_redirect_url(value: str) -> None:
-    """Refuse what is neither a path nor an address; raise ValidationError."""
+    """Raise ValidationError for a value that is neither a path nor a URL."""
     is_path = value.startswith("/") and not value.startswith(("//", "/\\"))
     plain = value.isascii() and value.isprintable() and " " not in value
     if not plain or not (is_path or is_address(value, "http", "https")):
@@ -101,7 +101,7 @@ def _check_name(value: str) -> None:
 
 
 def _as_browsers_write(url: str) -> str:
-    """Return an address with its host in small letters and without a default port (RFC 6454 4)."""
+    """Return a URL with its host in lower case and without a default port (RFC 6454, 4)."""
     parts = urlsplit(url)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     port = "" if parts.port in (None, DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
@@ -109,7 +109,7 @@ def _as_browsers_write(url: str) -> str:
 
 
 class PublicUrl(fields.String):
-    """An address as browsers write it."""
+    """A URL as browsers write it."""
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
         url: str = super()._deserialize(value, *args, **kwargs)
@@ -134,7 +134,7 @@ class OriginField(fields.String):
 
 
 class PasskeyOrigin(OriginField):
-    """An origin whose passkeys are accepted: of pages with https, or of an app on Android."""
+    """An origin that may use passkeys: of pages with https, or of an Android app."""
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
         if isinstance(value, str) and ANDROID_ORIGIN.fullmatch(value):
@@ -153,7 +153,7 @@ class PasskeyOrigin(OriginField):
 
 
 class SecondFactorField(fields.Field[Any]):
-    """`optional`, `required`, or the roles that must have a second factor."""
+    """`optional`, `required`, or the roles that require a second factor."""
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str | list[str]:
         is_list = isinstance(value, list) and all(isinstance(name, str) for name in value)
@@ -180,11 +180,11 @@ BOTH, PARENT = "both", "parent"
 
 
 def is_compatible(settings: Settings) -> bool:
-    """Tell whether COMPATIBILITY is set: clients were written for LoopBack 3."""
+    """Return True if COMPATIBILITY is set, for clients of LoopBack 3."""
     return bool(settings["COMPATIBILITY"] == LOOPBACK3)
 
 
-# The key in the metadata of settings that are secrets as a whole.
+# The key in the metadata of settings that are secret as a whole.
 SECRET = "secret"  # noqa: S105 a name
 
 
@@ -195,10 +195,10 @@ def _setting(
     is_secret: bool = False,
     **options: object,
 ) -> FieldType:
-    """Return the field of a setting: `meaning` is what docs/configuration.md says, in Markdown.
+    """Return a setting's field; `meaning` is its Markdown text in docs/configuration.md.
 
-    Nothing of a secret one is shown. In others, entries with the name of a secret are masked, and
-    the passwords of addresses.
+    Secret settings are never shown. In others, entries with the name of a secret, and passwords in
+    URLs, are masked.
     """
     if kind is fields.Integer:
         options.setdefault("strict", True)
@@ -232,7 +232,7 @@ class TokenMiddlewareSchema(Schema):
     currentUserLiteral = _setting(  # noqa: N815 the interface's name
         fields.String,
         None,
-        "A word, such as `me`, that stands for the caller's id where a path has a user's id.",
+        "A word, such as `me`, that can be used in place of the caller's own id in paths.",
     )
 
 
@@ -287,7 +287,7 @@ class PasswordHashSchema(Schema):
 
 
 def _rate(limit: int, seconds: int, text: str, **figures: int) -> fields.Nested:
-    """Return the setting of a throttle: `limit` uses in so many seconds, and further figures."""
+    """Return a throttle's setting: `limit` uses within `seconds`, and further figures."""
     numbers = {"limit": limit, "seconds": seconds, **figures}
     schema = Schema.from_dict(
         {
@@ -299,7 +299,7 @@ def _rate(limit: int, seconds: int, text: str, **figures: int) -> fields.Nested:
 
 
 class ThrottlesSchema(Schema):
-    """Entries of THROTTLES; the defaults are those of django-allauth, but for the locks."""
+    """Entries of THROTTLES; the defaults are django-allauth's, except for the locks."""
 
     login_identity = _rate(
         5,
@@ -330,8 +330,8 @@ class ThrottlesSchema(Schema):
         " sets of recovery codes, and other emails unless an admin sets them.",
     )
     registration = _rate(20, 60, "Users that one client registers; each of an array counts.")
-    # The windows of these two end no later than the links that were mailed within them, which live
-    # RESET_TOKEN_TTL: somebody else's requests leave the owner a link that works.
+    # These two windows end no later than the links mailed within them, which live RESET_TOKEN_TTL:
+    # other people's requests leave the owner a valid link.
     reset_email = _rate(
         5,
         900,
@@ -383,7 +383,7 @@ class ThrottlesSchema(Schema):
 
 
 def _mail(what: str) -> fields.Boolean:
-    """Return the setting that switches a mail off which follows an event."""
+    """Return the setting that switches off a mail about an event."""
     return _setting(
         fields.Boolean,
         True,
@@ -565,9 +565,9 @@ class SettingsSchema(Schema):
     LOGIN_CODE_KEYS = _setting(
         partial(fields.List, fields.String(validate=validate.Length(32, 4096))),
         list,
-        "Secrets of at least 32 characters, from the first of which the codes are derived that are"
-        " mailed to log in. To replace it, put another before it, and remove the old one ten"
-        " minutes later.",
+        "Secrets of at least 32 characters; codes that are mailed to log in are derived from the"
+        " first one. To replace it, put another before it, and remove the old one ten minutes"
+        " later.",
         is_secret=True,
     )
     EMAIL_CHANGE = _setting(
@@ -780,7 +780,7 @@ class SettingsSchema(Schema):
     ACCOUNT_PAGE = _setting(
         fields.Boolean,
         False,
-        "`true`: a page at `/account`, on which users log in and look after their account:"
+        "`true`: a page at `/account`, where users log in and manage their account:"
         " [identity.md](identity.md#the-account-page).",
     )
     ADMIN_ENABLED = _setting(
@@ -834,7 +834,7 @@ class SettingsSchema(Schema):
         "Seconds that one database statement may take, and wait for a lock.",
         validate=more_than_zero,
     )
-    # Requests are small; Apache's mod_reqtimeout gives a head and a body 20 seconds each.
+    # Requests are small; Apache's mod_reqtimeout allows 20 seconds each for headers and body.
     REQUEST_TIMEOUT = _setting(
         fields.Float,
         10.0,
@@ -870,7 +870,7 @@ class SettingsSchema(Schema):
         " reaches.",
         validate=validate.Length(min=1),
     )
-    # By default that of OpenTelemetry's exporter for Prometheus.
+    # The default is that of OpenTelemetry's exporter for Prometheus.
     METRICS_PORT = _setting(
         fields.Integer,
         9464,

@@ -40,8 +40,8 @@ email_verified = signal("emailVerified")
 # new address, "user": the user, who still has the old one}.
 email_change_request = signal("emailChangeRequest")
 
-# An event of the outbox alone, with every emailChangeRequest: the present address of the user is
-# told. The payload is info = {"email": str, "user": the user, or None}.
+# An event of the outbox only, with every emailChangeRequest: the user's current address is
+# notified. The payload is info = {"email": str, "user": the user, or None}.
 EMAIL_CHANGE_NOTICE = "emailChangeNotice"
 
 # Sent when the email of a user was changed, after commit. The sender is the app; the payload is
@@ -82,14 +82,14 @@ delivery_attempted = signal("deliveryAttempted")
 
 
 def emit_after_commit(event: NamedSignal, **payload: Any) -> None:
-    """Send a signal as `emit` does, once the open transaction has committed, if there is one."""
+    """Send a signal as `emit` does, after the open transaction, if any, has committed."""
     after_commit(partial(emit, event, **payload))
 
 
 def emit(event: NamedSignal, **payload: Any) -> None:
     """Send a signal of the current app to every receiver; log the error of one that raises.
 
-    Only the receiver and the type of the error are logged: its text may contain the payload.
+    Only the receiver and the error's type are logged, because its text may contain the payload.
     """
     app = current_app._get_current_object()  # type: ignore[attr-defined]
     for receiver in event.receivers_for(app):

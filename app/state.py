@@ -7,15 +7,15 @@ from flask import Flask, current_app
 
 Value = TypeVar("Value")
 
-# The key in `app.extensions` of the values of an app, by their AppState.
+# The key in `app.extensions` of an app's values by AppState.
 VALUES = "ostiary"
 
 
 class AppState(Generic[Value]):
-    """A value that each app has one of, such as its data sources or a thread.
+    """A value that each app has, such as its data sources or a thread.
 
-    The feature that keeps it declares it at module level, and may give a factory, which makes the
-    value of an app when it is first read:
+    Declared at module level by the feature that uses it, optionally with a factory, which creates
+    the value of an app when it is first read:
 
         purger = AppState("purger", factory=Purger)
         mailer = AppState[Mailer]("mailer")

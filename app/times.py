@@ -1,9 +1,9 @@
-"""Time in UTC, in milliseconds as JSON has it."""
+"""Time in UTC with milliseconds, as in JSON."""
 
 from datetime import UTC, datetime
 from time import time_ns
 
-# The numbers of a time as they are written: `isoformat` takes more than twice as long.
+# The numbers of a time as text: `isoformat` takes more than twice as long.
 TWO_DIGITS = [f"{number:02}" for number in range(100)]
 THREE_DIGITS = [f"{number:03}" for number in range(1000)]
 
@@ -14,7 +14,7 @@ def now() -> datetime:
 
 
 def in_milliseconds(time: datetime) -> datetime:
-    """Return a time without what is finer than milliseconds."""
+    """Return a time truncated to milliseconds."""
     return time.replace(microsecond=time.microsecond // 1000 * 1000)
 
 

@@ -11,7 +11,7 @@ from app.projects.folder import enter_project
 
 
 def create_app() -> Flask:
-    """Build the project's app, whose code is imported now: not every command needs it."""
+    """Create the project's app, importing its code only now: not every command needs it."""
     try:
         enter_project()
         app: Flask = import_module("app.factory").create_app()

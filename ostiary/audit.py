@@ -1,7 +1,7 @@
 """The audit log: who did what to whom, and from where.
 
-The service records its own actions. Those of a project have a name of letters, digits and `-`, and
-are recorded in the transaction of what they tell::
+The service records its own actions. Actions of a project have a name of letters, digits and `-`,
+and are recorded in the transaction of the action::
 
     from ostiary.audit import Action, AuditRecord, find_records, record
     from ostiary.database import transaction

@@ -1,8 +1,8 @@
-"""Types of columns that are alike on SQLite and PostgreSQL, and their defaults.
+"""Column types that behave alike on SQLite and PostgreSQL, and their defaults.
 
-Beside them, `String`, `Text`, `Date`, `Uuid`, `Integer`, `Boolean` and `Float` of SQLAlchemy may be
-used. Types of ids have the form of their ids; a foreign key has the type of the column that it
-refers to::
+SQLAlchemy's `String`, `Text`, `Date`, `Uuid`, `Integer`, `Boolean` and `Float` may be used, too.
+Types of ids have the form of their ids; a foreign key has the type of the column that it refers
+to::
 
     import datetime
     import decimal

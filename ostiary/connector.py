@@ -1,7 +1,7 @@
 """The connector to other REST APIs: a library that needs neither Flask nor a database.
 
-A data source is described by settings; its functions are methods. `ostiary.datasources` has those
-of the project's `datasources.json`::
+Settings describe a data source; its functions are methods. `ostiary.datasources` has the data
+sources of the project's `datasources.json`::
 
     from ostiary.connector import BoundModel, Call, DataSource, Operation, Pages, Record, Request
 
@@ -38,7 +38,7 @@ of the project's `datasources.json`::
     Readers: BoundModel = library.define("readers", {"name": "string"})
     mary: Record = Readers.find_by_id(1)
 
-Pages, and calls that do not wait where `pool.maxConcurrent` are under way::
+Pages, and calls that raise an error at once if `pool.maxConcurrent` others are in progress::
 
     from ostiary.connector import TooManyCallsError, items_of, without_waiting
 
@@ -59,7 +59,7 @@ Templates by themselves::
     copies: Variable = letter.variables["copies"]
     print(letter.build({"name": "Mary"}))  # {'text': 'Dear Mary', 'copies': 1}
 
-Every error is a `ConnectorError`; `kind` says whose fault it is::
+Every error is a `ConnectorError`; `kind` says what has caused it::
 
     from ostiary.connector import (
         BlockedHostError,

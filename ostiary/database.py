@@ -1,7 +1,7 @@
 """The database: the base class of models, the session, and transactions.
 
-Outside of `transaction`, every statement commits by itself. In a hook the transaction of the row is
-open, and what must not be undone waits for its commit::
+Outside of `transaction`, each statement commits by itself. A hook runs in the transaction of its
+row; anything that cannot be rolled back should wait for the commit::
 
     from sqlalchemy import select, update
 

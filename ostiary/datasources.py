@@ -1,6 +1,6 @@
-"""The data sources of the settings, by their names.
+"""The configured data sources, by name.
 
-They are declared in `datasources.json` of the project; what they are is in `ostiary.connector`::
+They are declared in the project's `datasources.json`, and described in `ostiary.connector`::
 
     from ostiary.datasources import data_source
 

@@ -1,8 +1,8 @@
-"""Errors: what code raises to answer with it, and what functions of the service raise.
+"""Errors: those that code raises to answer a request, and those that the service's functions raise.
 
-They are HTTP errors with a code, which clients find in `error.code`, but for `ConfigurationError`,
-which stops the start. An error that a hook or an own endpoint raises is the answer, and nothing is
-stored::
+They are HTTP errors with a code, which clients find in `error.code`, except for
+`ConfigurationError`, which prevents the start. An error raised by a hook or an own endpoint is the
+response, and nothing is stored::
 
     from werkzeug.exceptions import Conflict
 
@@ -26,7 +26,7 @@ stored::
         if event.values["book_id"] in (1, 2):
             raise BookIsLent()
 
-A page of one's own for logging in and for forgotten passwords meets these::
+A project's own pages to log in and to reset passwords should handle these::
 
     from ostiary.errors import (
         AccessTokenRequired,
@@ -74,8 +74,8 @@ A page of one's own for logging in and for forgotten passwords meets these::
         except (TooManyRequests, TooManyHashes) as error:
             return f"Try again in {error.retry_after} seconds."
 
-Code that calls other services answers with one of these; `TemporarilyUnavailable` and its kinds
-have `Retry-After`::
+Code that calls other services should answer with one of these; `TemporarilyUnavailable` and its
+subclasses set `Retry-After`::
 
     from ostiary.connector import CallTimeoutError, ConnectorError, TooManyCallsError
     from ostiary.datasources import data_source

@@ -1,8 +1,8 @@
-"""Fields of schemas: what clients read and write, checked alike on both databases.
+"""Fields of schemas: the properties that clients read and write, validated alike on both databases.
 
-A schema has a field for each property, in the names that clients use; `attribute` is the name of
-the column where it differs. All fields take `required`, `load_default`, `allow_none`, `dump_only`
-(clients read it), `load_only`, `validate` and `metadata`, as those of marshmallow do::
+A schema has a field for each property, under the name that clients use; `attribute` is the column's
+name if it differs. As in marshmallow, all fields take `required`, `load_default`, `allow_none`,
+`dump_only` (read-only), `load_only`, `validate` and `metadata`::
 
     from marshmallow.validate import Range
 

@@ -1,7 +1,7 @@
 """The caller of the current request.
 
-It is anonymous without a valid access token, in commands, and beside requests. In hooks it is
-`event.caller`::
+The caller is anonymous without a valid access token, in commands, and outside of requests. In hooks
+it is `event.caller`::
 
     from datetime import timedelta
 

@@ -1,7 +1,7 @@
 """Stubs for the code of a LoopBack 3 application, as `ostiary loopback import` writes them.
 
-`ostiary loopback todo` lists them. Whoever writes one takes away its decorator, and connects a hook
-or a role, or adds a route::
+`ostiary loopback todo` lists them. To implement one, remove its decorator, and connect the hook or
+role, or add the route::
 
     from typing import Any
 

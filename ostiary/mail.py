@@ -1,4 +1,4 @@
-"""Mails of kinds of one's own.
+"""Mails of a project's own kinds.
 
 A kind is a folder of templates in the project, `templates/mail/en/overdue/` with `subject.txt` and
 `body.txt`; the HTML is made from the text, unless there is a `body.html`. The outbox sends the mail

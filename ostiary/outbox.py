@@ -1,4 +1,4 @@
-"""The outbox: work after a commit that is not lost when a process or another service fails.
+"""The outbox: work after a commit that is not lost if a process or another service fails.
 
 An event is recorded in the transaction of its cause. A thread of the service delivers it to each
 subscriber, and tries again until it succeeds or its lifetime ends::

@@ -195,8 +195,8 @@ A file of the project's folder `models` declares a table, a schema and a resourc
         rules = [allow(OWNER, "__get__loans")]
         add_relation(app, "users", "loans", has_many("loans", "reader_id"), rules)
 
-Besides those in `models`, resources may be registered by `init_app` of `project.py`. `get_resource`
-finds them by name, models in JSON too::
+`init_app` of `project.py` may register resources as well as files in `models`. `get_resource` finds
+them by name, including models in JSON::
 
     # project.py
     from dataclasses import replace

@@ -1,6 +1,6 @@
 """Access rules: who may call which methods of a model.
 
-The most specific rule wins, as in LoopBack 3, and what no rule allows is refused. The rules of a
+The most specific rule wins, as in LoopBack 3; calls that no rule allows are denied. The rules of a
 resource are a function of the settings::
 
     from sqlalchemy import select

@@ -1,7 +1,7 @@
-"""Signals: what the service tells receivers, by blinker.
+"""Signals that the service sends, by blinker.
 
-The sender is the app. A receiver is a function of a module that is imported: signals hold it
-weakly. Its errors are logged and change no answer::
+The sender is the app. A receiver must be a function of a module, because signals refer to it
+weakly. Its errors are logged and do not change the response::
 
     from blinker import signal
 
@@ -57,7 +57,7 @@ weakly. Its errors are logged and change no answer::
     def note_delivery(app, subscriber, outcome):
         app.logger.info("delivery to %s: %s", subscriber, outcome)
 
-A signal of one's own is sent in the same way, at once or after the commit::
+A project's own signals are sent in the same way, at once or after the commit::
 
     book_lent = signal("bookLent")
 

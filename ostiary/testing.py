@@ -1,4 +1,4 @@
-"""Tests: the types of what the fixtures of the pytest plugin give.
+"""Tests: the types of the pytest plugin's fixtures.
 
 The plugin has the fixtures `app`, `client`, `user`, `login`, `mails` and `settings`::
 

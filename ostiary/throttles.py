@@ -1,7 +1,8 @@
-"""Throttles: how often something may be tried, counted by all processes together.
+"""Throttles: limits on attempts, counted by all processes together.
 
-A throttle is defined for the app, and counts uses by a key. A use too many is 429
-`TOO_MANY_REQUESTS`, with `Retry-After`. In a transaction, as hooks are, uses cannot be counted::
+A throttle is defined for the app and counts uses by a key. A use above the limit is 429
+`TOO_MANY_REQUESTS`, with `Retry-After`. Uses cannot be counted in a transaction, and so not in
+hooks::
 
     from ostiary.throttles import (
         allows,

@@ -1,6 +1,6 @@
 """Users: creating, finding and changing them, their roles, passwords and access tokens.
 
-The functions need no request: commands, hooks and endpoints may call them. What they do is in the
+The functions need no request: commands, hooks and endpoints may call them. Their actions are in the
 audit log::
 
     from ostiary.users import (
@@ -26,8 +26,8 @@ audit log::
     enable_user(ada.id)
     print(get_user(ada.id).disabled_at)  # None
 
-Access tokens are those of sessions. `issue_token` opens one for a user whom the application has
-identified in a way of its own::
+Access tokens are sessions. `issue_token` opens one for a user whom the application has identified
+itself::
 
     from ostiary.users import IssuedToken, destroy_all_tokens, issue_token, login, logout
 
@@ -53,7 +53,7 @@ Passwords and addresses::
     request_email_change(ada.id, "ada@example.org", "the quietest harbour")
     delete_user(ada.id)
 
-The links of these mails may lead to routes of the project, and users have hooks as all models::
+The links in these mails may lead to routes of the project, and users have hooks like all models::
 
     # project.py
     from flask import Blueprint, request

@@ -1,10 +1,11 @@
-"""The WSGI application: `ostiary run` serves it, and `gunicorn ostiary.wsgi:app` can."""
+"""The WSGI application, served by `ostiary run` or `gunicorn ostiary.wsgi:app`."""
 
 import gc
 import sys
 
-# What a start makes lives as long as the process: looking for garbage in it takes a third of the
-# start. Frozen, it is never looked at again, and stays shared with the workers (see `gc.freeze`).
+# Objects created at start live as long as the process, and garbage collection would take a third of
+# the start. Frozen, they are never examined again, and stay shared with the workers (see
+# `gc.freeze`).
 gc.disable()
 
 from app.config import ConfigurationError  # noqa: E402

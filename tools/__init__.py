@@ -1,1 +1,1 @@
-"""Writers of the tables in `docs/` that follow from the code."""
+"""Generators of the tables in `docs/` that follow from the code."""

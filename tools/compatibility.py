@@ -1,9 +1,9 @@
-"""Calls that COMPATIBILITY answers otherwise, as `docs/compatibility.md` lists them."""
+"""Calls that COMPATIBILITY answers differently, as listed in `docs/compatibility.md`."""
 
 import json
 from typing import Any, NamedTuple
 
-# A status with the code of an error, or with what is in the answer.
+# A status with an error's code, or with the content of the response.
 Answer = tuple[int, Any]
 
 REFUSED = (401, "AUTHORIZATION_REQUIRED")
@@ -18,7 +18,7 @@ HANDLE = "0123456789abcdef"
 
 
 class Call(NamedTuple):
-    """A call of the user 1, what it shows, and its answers without and with COMPATIBILITY."""
+    """A call of the user 1, its purpose, and its responses without and with COMPATIBILITY."""
 
     about: str
     verb: str
@@ -145,7 +145,7 @@ DIFFERENT = [
         *("POST", "/users/99/verify", None, NO_METHOD, NOTHING),
     ),
 ]
-# Calls that LoopBack 3 answers otherwise, and the service in neither case.
+# Calls that LoopBack 3 answers differently, and the service in neither case.
 ALIKE = [
     Call(
         "a text that is no number: LoopBack stores `null`",
@@ -242,13 +242,13 @@ class Looser(NamedTuple):
 
 LOOSER = {
     "own rows": Looser(
-        "`find`, `findOne`, `count`, `updateAll` and `upsertWithWhere` of those whom only a rule"
-        " for `$owner` allows them: without an id there is no row whose owner they are",
+        "`find`, `findOne`, `count`, `updateAll` and `upsertWithWhere` by callers whom only"
+        " a rule for `$owner` allows them: without an id there is no row that the caller could own",
         "They are about the caller's own rows. `upsertWithWhere` creates none.",
         "The rule is a condition of the query: nobody sees or changes a row of somebody else.",
     ),
     "no row": Looser(
-        "`GET /{id}/exists` of those whom only such a rule allows it, for a row of somebody else",
+        "`GET /{id}/exists` by callers whom only such a rule allows it, for a row of another user",
         '200 `{"exists": false}`, as for a row that does not exist',
         "The answer tells nothing.",
     ),
@@ -289,7 +289,7 @@ def row(call: Call) -> tuple[str, ...]:
 
 
 def answer(expected: Answer) -> str:
-    """Write down an answer: its status, and its code or what is in it."""
+    """Return a response's text: its status, and its code or content."""
     status, content = expected
     if content is None:
         return str(status)

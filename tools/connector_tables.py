@@ -45,7 +45,7 @@ SOURCE = {
     "public": "serve the functions as endpoints; false by default",
     "requestIdHeader": "the header in which calls send the id of the request that is served; in the"
     " service `X-Request-Id` by default",
-    "acls": "who may call these endpoints; by default whoever is logged in",
+    "acls": "who may call these endpoints; by default all logged-in users",
     "options": "options of all operations, see [options](#options); they may also stand beside"
     " the keys of this table",
     "defaults": "options that all others replace",
@@ -101,7 +101,7 @@ PAGINATE_KEYS = {
 
 
 def source_keys() -> Rows:
-    """Return the keys of a data source that are no options."""
+    """Return the keys of a data source that are not options."""
     known = DataSourceSettings().fields
     own = {name: field for name, field in known.items() if name not in _OPTIONS}
     return list(_keys(own, {}, SOURCE))
@@ -182,7 +182,7 @@ def _style_defaults(name: str) -> str:
 
 
 def _below(field: AnyField) -> dict[str, AnyField]:
-    """Return the fields of the object, or objects, that a field takes; none for other values."""
+    """Return the fields of the object, or objects, in a field; empty for other values."""
     schema = getattr(field, "schema", None)
     known = schema() if isinstance(schema, type) else schema
     return known.fields if isinstance(known, Schema) else {}

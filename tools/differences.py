@@ -1,10 +1,10 @@
-"""Differences between calls of `app.connector` and LoopBack 3's: docs/connector.md lists them."""
+"""Differences between calls of `app.connector` and LoopBack 3's, listed in docs/connector.md."""
 
 from typing import NamedTuple
 
 
 class Difference(NamedTuple):
-    """What LoopBack 3 does, what Ostiary does, and why."""
+    """A difference between LoopBack 3 and Ostiary, and the reason."""
 
     loopback: str
     ostiary: str

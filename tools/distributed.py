@@ -1,7 +1,7 @@
-"""What statements ask of a database that a distributed PostgreSQL restricts: docs/distributed.md.
+"""Requirements of statements that distributed PostgreSQL databases restrict: docs/distributed.md.
 
-The tests read every statement that their PostgreSQL was sent (`tests/support/statements.py`): each
-word of SQL in it is one of a need below, or every database has it.
+The tests read every statement sent to PostgreSQL (`tests/support/statements.py`): each SQL word in
+it belongs to a requirement below, or is supported by every database.
 """
 
 import re
@@ -14,7 +14,7 @@ ONE_SHARD = "only in statements for one shard"
 
 
 class Need(NamedTuple):
-    """A kind of statement: its form, where it is used, and what is said of it."""
+    """A kind of statement: its form, where it is used, and the documented restrictions."""
 
     name: str
     form: str
@@ -214,7 +214,7 @@ NEEDS = [
 ]
 FORMS = re.compile("|".join(f"(?:{need.form})" for need in NEEDS), re.IGNORECASE)
 
-# Words of SQL, and functions, that need nothing else of a database.
+# SQL words and functions without further requirements.
 PLAIN = """
     all and any array as asc case cast column constraint create default delete desc distinct else
     end false foreign from group in insert into is join left like limit not null offset on only or
@@ -222,16 +222,16 @@ PLAIN = """
     values varchar numeric when where with begin commit rollback set show
     coalesce count current_schema current_setting extract lower max min nullif
 """
-# What only the tests send, `pg_dump`, and dumps of other applications that tests load.
+# Statements only of the tests, `pg_dump`, and dumps of other applications that tests load.
 OF_TESTS = """
     alter copy current_schemas current_user drop generate_series lock pg_backend_pid pg_sleep
     pg_terminate_backend point repeat reset row_number session_user set_config
 """
 KNOWN = {*PLAIN.split(), *OF_TESTS.split()}
-# The catalog, which SQLAlchemy and the driver read to know tables and types.
+# The catalog, which SQLAlchemy and the driver read for tables and types.
 CATALOG = re.compile(r"\b(from|join) (pg_|information_schema)|\bto_regtype\b", re.IGNORECASE)
 QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/""", re.DOTALL)
-# A name before a parenthesis that is none of a function: of a table, an index, an alias.
+# Names before a parenthesis that are not functions: of a table, an index, an alias.
 NAMED = re.compile(
     r"\b(into|table|copy|on(?! conflict)|references|as|using) [\w.]+ ?(?=\()", re.IGNORECASE
 )
@@ -246,10 +246,10 @@ def form(statement: str) -> str:
 
 
 def unlisted(statement: str, reserved: set[str], keywords: set[str]) -> set[str]:
-    """Return the words in the form of a statement of which nothing here tells.
+    """Return the words of a statement that are not covered here.
 
-    `reserved` are the words that are never names, and `keywords` all that are no functions.
-    Statements that read the catalog are not looked at.
+    `reserved` are words that are never names, and `keywords` all words that are not functions.
+    Statements that read the catalog are ignored.
     """
     if CATALOG.search(statement):
         return set()

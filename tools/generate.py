@@ -43,7 +43,7 @@ from .reference import reference
 FOLDER = Path(__file__).parents[1] / "docs"
 TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
-# The errors of Werkzeug that the service answers with.
+# Werkzeug's errors that the service answers with.
 HTTP_ERRORS: dict[type[HTTPException], str] = {
     exceptions.BadRequest: "The request is not valid HTTP, or a value does not fit its column.",
     exceptions.NotFound: "No endpoint has this path.",
@@ -73,7 +73,7 @@ TYPES: dict[type[fields.Field[Any]], str] = {
 
 
 def fill(page: str) -> str:
-    """Return a page with its tables as the code has them."""
+    """Return a page with its tables generated from the code."""
     return TABLE.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}\n{found[3]}", page)
 
 
@@ -108,7 +108,7 @@ def _type(field: fields.Field[Any]) -> str:
 
 
 def _bounds(validator: object) -> str:
-    """Say what a validator allows; nothing where the description does."""
+    """Return the limits of a validator; empty if the description has them."""
     if isinstance(validator, validate.OneOf):
         return f"one of {', '.join(map(str, validator.choices))}"
     if not isinstance(validator, validate.Range):
@@ -119,7 +119,7 @@ def _bounds(validator: object) -> str:
 
 
 def own_errors() -> str:
-    """Return the table of the errors that are declared in `app/errors.py`."""
+    """Return the table of the errors declared in `app/errors.py`."""
     kinds: list[Any] = [
         kind
         for kind in vars(errors).values()
@@ -161,12 +161,12 @@ def compared(calls: Sequence[compatibility.Call]) -> str:
 
 
 def audit_actions() -> str:
-    """Return the table of what the audit log tells."""
+    """Return the table of the audit log's actions."""
     return _table(("Action", "Meaning"), [(f"`{action}`", action.description) for action in Action])
 
 
 def admin_calls() -> str:
-    """Return the table of the calls of administration: their routes, methods and summaries."""
+    """Return the table of the admin calls: their routes, methods and summaries."""
     own = [("admin", endpoint) for endpoint in calls]
     of_users = [
         ("users", endpoint)
@@ -199,7 +199,7 @@ def mails() -> str:
 
 
 def metrics() -> str:
-    """Return the table of the metrics that Prometheus reads."""
+    """Return the table of the Prometheus metrics."""
     kept = [
         (("process",) if isinstance(metric, Gauge) else metric._labelnames, *metric.describe())
         for metric in vars(Catalog()).values()

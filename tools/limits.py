@@ -1,7 +1,7 @@
-"""The limits that are constants in the code, as `docs/` lists them.
+"""The limits that are constants in the code, as listed in `docs/`.
 
-A limit is a constant of a module below a comment that begins with `#:`, which says its unit and
-meaning; a reason that is no part of the table is a plain comment.
+A limit is a constant of a module below a comment that begins with `#:`, which states its unit and
+meaning; reasons that are not part of the table are in a plain comment.
 """
 
 import re
@@ -24,7 +24,7 @@ class Limit(NamedTuple):
 
 
 def limits(package: str) -> Iterator[Limit]:
-    """Yield the limits of a package, by their files."""
+    """Yield the limits of a package in the order of their files."""
     for path in sorted(ROOT.glob(f"{package}/**/*.py")):
         file = path.relative_to(ROOT).as_posix()
         for comment, name in LIMIT.findall(path.read_text(encoding="utf-8")):

@@ -1,6 +1,6 @@
-"""Write a migration of the product: what its models have, and its migrations do not make.
+"""Write a migration of the product from the differences between its models and its migrations.
 
-`python -m tools.migration "What changes"`; the models of a project have no part in it.
+`python -m tools.migration "What changes"`; models of a project are ignored.
 """
 
 import sys

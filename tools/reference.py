@@ -1,7 +1,7 @@
-"""The reference of the package `ostiary`: its modules, with their examples, and all their names.
+"""The reference of the package `ostiary`: its modules with examples, and all their names.
 
-What stands here is in the code: docstrings, signatures, and the comments above constants and the
-fields of dataclasses.
+Its contents are taken from the code: docstrings, signatures, and the comments above constants and
+the fields of dataclasses.
 """
 
 import ast
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import ostiary
 
-# Those that run a project, and have nothing to import.
+# Modules that run a project, and have nothing to import.
 PROGRAMS = {"__main__", "wsgi"}
 # The methods and properties that are part of the interface.
 METHODS = {
@@ -39,17 +39,17 @@ METHODS = {
     "Template": "build",
     "Variable": "resolve",
 }
-# Classes whose objects others make, with arguments and fields that are internal.
+# Classes whose objects are created by the service, with internal arguments and fields.
 MADE_BY_OTHERS = {
     *("BoundModel", "Call", "Identity", "Model", "Operation", "Pages", "Record", "Relation"),
     *("Repository", "Request", "User", "Variable"),
     *("Client", "Login", "Mails", "Users"),
 }
-# Fields of a resource that models in JSON have.
+# Fields of a resource for models in JSON.
 INTERNAL_FIELDS = {"own_endpoints", "foreign_keys", "withheld", "embedded", "serializer"}
 # The code after `::`, up to the next line that is not indented.
 CODE = re.compile(r"::\n\n((?:(?: {4}.*)?(?:\n|\Z))+)")
-# Examples as an interpreter prints them.
+# Examples in the form of an interactive session.
 SESSION = re.compile(r"^((?:>>> .*\n)(?:\S.*(?:\n|\Z)| {4}.*\n)*)", re.MULTILINE)
 
 
@@ -80,7 +80,7 @@ def _section(name: str, module: ModuleType) -> str:
 
 
 def _origins(module: ModuleType) -> dict[str, Origin]:
-    """Return where the names of a public module are defined; follow what is imported once more."""
+    """Return where the names of a public module are defined, following one more import."""
     found: dict[str, Origin] = {}
     for node in ast.parse(inspect.getsource(module)).body:
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -111,7 +111,7 @@ def _entry(name: str, origin: Origin) -> str:
 
 
 def _class_parts(name: str, value: type) -> Iterator[str]:
-    """Yield what is said of a class: its signature or error code, docstring, fields and methods."""
+    """Yield the description of a class: signature or error code, docstring, fields and methods."""
     has_fields = _has_fields(value)
     if code := getattr(value, "error_code", None):
         yield f"{getattr(value, 'code', '')} `{code}`"
@@ -130,7 +130,7 @@ def _has_fields(value: type) -> bool:
 
 
 def _own_init(value: type) -> Callable[..., object] | None:
-    """Return the method that a class, or one of ours that it extends, is made by."""
+    """Return the constructor of a class, or of one of the service's that it extends."""
     ours = [base for base in value.__mro__ if base.__module__.startswith("app.")]
     inits = (vars(base)["__init__"] for base in ours if "__init__" in vars(base))
     return next(inits, None)
@@ -146,7 +146,7 @@ def _fields(value: type) -> Iterator[str]:
 
 
 def _default(node: ast.AnnAssign) -> str:
-    """Return a field with its type, and its default unless that is made by a function."""
+    """Return a field with its type, and its default unless a function creates it."""
     text = f"{ast.unparse(node.target)}: {ast.unparse(node.annotation)}"
     text = re.sub(r"OwnCopy\[(.*)\]$", r"\1", text)
     simple = isinstance(node.value, ast.Constant | ast.Name | ast.Tuple)
@@ -165,7 +165,7 @@ def _methods(value: type, names: list[str]) -> Iterator[str]:
 
 
 def _constant_parts(origin: Origin) -> Iterator[str]:
-    """Yield how a constant, alias or signal is defined, and the comment above it."""
+    """Yield the definition of a constant, alias or signal, and the comment above it."""
     source = inspect.getsource(origin.module)
     lines = source.splitlines()
     for node in ast.parse(source).body:
@@ -191,14 +191,14 @@ def _comment_above(lines: list[str], number: int) -> str:
 
 
 class _Source(str):
-    """Code that is shown as it was written."""
+    """Code that is shown as written."""
 
     __slots__ = ()
     __repr__ = str.__str__
 
 
 def _signature(name: str, function: Callable[..., object]) -> str:
-    """Return the signature, with the annotations as they are written, and without `self`."""
+    """Return the signature, with the annotations as written, and without `self`."""
     node = _node(function)
     arguments = (found for found in ast.walk(node.args) if isinstance(found, ast.arg))
     written = {found.arg: found.annotation for found in arguments}
@@ -220,7 +220,7 @@ def _written(annotation: ast.expr | None) -> object:
 
 
 def _value(parameter: inspect.Parameter) -> object:
-    """Return a default; that of a class or function is shown as its name."""
+    """Return a default; a class or function is shown by its name."""
     default = parameter.default
     is_named = default is not parameter.empty and hasattr(default, "__name__")
     return _Source(default.__name__) if is_named else default

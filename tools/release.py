@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def problems(root: Path, version: str) -> Iterator[str]:
-    """Yield what keeps the code in a folder from being released as this version."""
+    """Yield the reasons why the code in a folder cannot be released as this version."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         yield f"VERSION must be three numbers, such as 1.2.3, and is {version!r}"
     configuration = ConfigParser()

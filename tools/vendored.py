@@ -1,7 +1,7 @@
-"""Fetch the libraries of the pages from npm: `python -m tools.vendored`, which needs npm.
+"""Download the pages' libraries from npm: `python -m tools.vendored`, which needs npm.
 
-They are shipped as they are, but for imports by name, which a browser resolves by an inline script
-only, and for links to source maps, which are not shipped.
+They are shipped unchanged, except for imports by name, which browsers resolve only with an inline
+script, and for links to source maps, which are not shipped.
 """
 
 import re
@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / "app" / "pages" / "static" / "vendor"
-# The files of each package that are shipped, by their names here.
+# The files of each package, with their names here.
 PACKAGES = {
     "preact@11.2.0": {
         "preact.js": "dist/preact.mjs",

@@ -1,4 +1,4 @@
-"""Admins: what only they may do, whatever rules say."""
+"""Restrictions of changes to admins, regardless of rules."""
 
 from collections.abc import Iterable
 
@@ -25,8 +25,8 @@ def is_admin(user_id: SQLColumnExpression[Id]) -> ColumnElement[bool]:
 def check_role_change(name: str, user_ids: Iterable[Id]) -> None:
     """Raise AccessDenied unless the caller may grant these users a role, and revoke it.
 
-    An admin may. Others may if they have the role, and the users are no admins: whatever rules
-    allow, nobody gets by them more than the caller has. Commands may.
+    An admin may. Another caller may if it has the role itself and none of the users is an admin: no
+    rule lets callers grant more than they have. Commands may.
     """
     if _may_everything():
         return
@@ -37,7 +37,7 @@ def check_role_change(name: str, user_ids: Iterable[Id]) -> None:
 
 
 def check_role_deletion(name: str) -> None:
-    """Raise AccessDenied unless the caller may revoke a role from all who have it.
+    """Raise AccessDenied unless the caller may revoke a role from all of its members.
 
     Raises ModelNotFound for a role that does not exist.
     """

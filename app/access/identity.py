@@ -18,26 +18,26 @@ from .scopes import Scopes
 
 
 class LiveToken(NamedTuple):
-    """The row of an access token that has not expired."""
+    """The row of a live access token."""
 
     digest: str
     user_id: Id
-    # None for a login; a mailed token is only valid for endpoints that require its scope. What a
-    # personal token may call is in the `scopes` of the identity.
+    # None for a login. A token with a scope, such as a mailed one, is only valid for endpoints that
+    # require this scope. The scopes of a personal token are in the identity's `scopes`.
     scope: str | None
     created: datetime
     expires_at: datetime
     # How the session was authenticated, joined by commas; None if that is not known.
     methods: str | None
-    # How far a standby must have replayed the primary's log for its reads; None if it has not
-    # written.
+    # The log position that a standby must have replayed to answer this caller's reads; None if the
+    # caller has not written.
     write_position: int | None
     # Whether the user has any role; if not, the roles are not queried.
     has_roles: bool
 
 
-# What the methods of a session have if its user proved several factors (RFC 8176, 2). A passkey
-# whose device verified its user is two: the device, and what unlocks it.
+# The authentication methods of a session whose user proved several factors (RFC 8176, 2). A passkey
+# whose device verified its user counts as two: the device, and what unlocks it.
 MULTI_FACTOR = "mfa"
 # The parts of a request that may contain a token, by OpenAPI's names.
 HEADER, QUERY, COOKIE = "header", "query", "cookie"
@@ -56,7 +56,7 @@ token_transports = AppState[Sequence[TokenTransport]]("token transports")
 
 
 def is_strong(session: LiveToken) -> bool:
-    """Tell whether the user proved several factors in a session, or used a verifying passkey."""
+    """Return True if the user proved several factors, or used a passkey that verified the user."""
     return MULTI_FACTOR in (session.methods or "").split(",")
 
 
@@ -69,24 +69,24 @@ class Identity:
 
     token: LiveToken | None = None
     error: HTTPException | None = None
-    # The part of the request in which a known token came.
+    # The part of the request that contained a known token.
     transport: TokenTransport | None = None
-    # What a personal token may call; None for every other caller.
+    # The methods that a personal token may call; None for every other caller.
     scopes: Scopes | None = None
 
     def has_token_in(self, location: str, name: str) -> bool:
-        """Tell whether the caller's token, live or expired, is in this part of the request."""
+        """Return True if the caller's token, live or expired, is in this part of the request."""
         used = self.transport
         return used is not None and (used.location, used.name.lower()) == (location, name.lower())
 
     @property
     def session(self) -> LiveToken | None:
-        """The token, if it is that of a login; None for an anonymous caller."""
+        """The token of a login; None for other callers, such as anonymous ones."""
         return self.token if self.token is not None and self.token.scope is None else None
 
     @property
     def user_id(self) -> Id | None:
-        """The id of the user who is logged in, or has the personal token; None for nobody."""
+        """The id of the logged-in user, or of a personal token's; None for anonymous callers."""
         token = self.token
         if token is None or (token.scope is not None and self.scopes is None):
             return None
@@ -106,13 +106,13 @@ class Identity:
         return frozenset(role_names(user_id))
 
     def require_user(self) -> Id:
-        """Return the id of the user, also of a personal token; raise 401 when there is none."""
+        """Return the id of the user, also of a personal token; raise 401 for anonymous callers."""
         if self.user_id is None:
             raise self.unauthorized()
         return self.user_id
 
     def require_session(self) -> LiveToken:
-        """Return the token of a login; raise 401 when there is none, 403 for a personal token."""
+        """Return the token of a login; raise 401 if anonymous, 403 for a personal token."""
         if self.session is None:
             raise InsufficientScope() if self.scopes is not None else self.unauthorized()
         return self.session

@@ -40,18 +40,18 @@ from .rules import (
 
 CREATE = "create"
 # The name of the rules for rows that are created through a relation, for which $owner may be the
-# caller: their model is not asked alone, but after the row that they belong to.
+# caller. They are applied after access to the parent row was checked.
 CREATE_RELATED = "create through a relation"
 
 # The name of the rules for users.
 USERS = "users"
-# Models that a setting switches off, rules for which are then without effect.
+# Models that a setting can switch off; rules for them then have no effect.
 SWITCHED = {"admin": "ADMIN_ENABLED"}
 
-# What a caller gets whom no rule, or no scope, permits a method.
+# The decision for callers whom no rule, or no scope, permits a method.
 NOTHING = Decision(own=False, others=False)
 
-# The functions of features that return the kinds of factors which a user has, such as `totp`.
+# Functions of features that return the kinds of factors that a user has, such as `totp`.
 factor_kinds = AppState[list[Callable[[Id], Iterable[str]]]](
     "kinds of factors", factory=lambda _app: []
 )
@@ -68,7 +68,7 @@ class Grant:
 
     user_id: Id | None
     decision: Decision
-    # Whether rows of one owner may be permitted in part.
+    # Whether only some of the rows of one owner may be permitted.
     by_row: ClassVar[bool] = False
 
     def scope(self, owner: Column[Any] | None) -> list[ColumnElement[bool]]:
@@ -83,10 +83,10 @@ class Grant:
     def written_scope(
         self, owner: Column[Any] | None, is_own: bool = False
     ) -> list[ColumnElement[bool]]:
-        """Return the conditions that rows must fulfil once they were written.
+        """Return the conditions that rows must meet after they were written.
 
-        None, unless the permission depends on the row: the owner in a body is checked with it. With
-        `is_own` the caller counts as the owner, whosever the rows are then.
+        None, unless the permission depends on the row; the owner given in a body is checked
+        separately. With `is_own` the caller counts as the owner of all rows.
         """
         return []
 
@@ -101,43 +101,43 @@ class Grant:
         return self.decision.own and self.decision.others and not self.by_row
 
     def covers(self, owner: Id | None) -> bool:
-        """Tell whether the rows of a user are permitted; None is the id of no user."""
+        """Return True if rows of this owner are permitted; None stands for rows without one."""
         is_own = owner is not None and owner == self.user_id
         return self.decision.own if is_own else self.decision.others
 
 
 @dataclass(frozen=True)
 class RowGrant(Grant):
-    """A permission for which dynamic roles matter, which a user may have for some of the rows."""
+    """A permission that depends on dynamic roles, which a user may have for only some rows."""
 
     user_id: Id
-    # Those that may decide, in the order of their rank.
+    # The rules that may decide, in the order of their rank.
     rules: Sequence[Rule]
     dynamic: Mapping[str, DynamicRole]
     by_row: ClassVar[bool] = True
 
     def scope(self, owner: Column[Any] | None) -> list[ColumnElement[bool]]:
-        """Return the condition that the first rule which applies to a row allows the call."""
+        """Return the condition that the first rule that applies to a row allows the call."""
         is_own = false() if owner is None else func.coalesce(owner == self.user_id, false())
         return [self._permitted(is_own)]
 
     def written_scope(
         self, owner: Column[Any] | None, is_own: bool = False
     ) -> list[ColumnElement[bool]]:
-        """Return the condition of the scope: a row that was written must be within it, too."""
+        """Return the condition of the scope: written rows must be within it, too."""
         return [self._permitted(true())] if is_own else self.scope(owner)
 
     @property
     def only_own(self) -> bool:
-        """Whether only the caller's own rows are permitted: there may be others."""
+        """Return False: other users' rows may be permitted."""
         return False
 
     def covers(self, owner: Id | None) -> bool:
-        """Tell whether rows of a user may be permitted."""
+        """Return True if rows of a user may be permitted."""
         return bool(self.decision)
 
     def _permitted(self, is_own: ColumnElement[bool]) -> ColumnElement[bool]:
-        """Return the condition of the rules, given the one that a row is the caller's."""
+        """Return the condition of the rules; `is_own` is the one that a row is the caller's."""
         permitted: ColumnElement[bool] = false()
         for rule in reversed(self.rules):
             applies = self._applies(rule.principal, is_own)
@@ -153,16 +153,16 @@ class RowGrant(Grant):
 
 @dataclass(frozen=True)
 class SparingGrant(Grant):
-    """A permission to change users for a caller who is no admin: it leaves out those who are.
+    """A permission to change users for a caller who is not an admin: admins are excluded.
 
-    Whatever rules say: who changes the email of an admin, for instance, can log in as one.
+    Rules cannot grant more: a caller who changes the email of an admin could log in as one.
     """
 
     granted: Grant
     by_row: ClassVar[bool] = True
 
     def scope(self, owner: Column[Any] | None) -> list[ColumnElement[bool]]:
-        """Return the conditions of the permission, and that a row is of no admin."""
+        """Return the conditions of the permission, and that a row is not an admin's."""
         others = false() if owner is None else not_(is_admin(owner))
         return [*self.granted.scope(owner), others]
 
@@ -174,11 +174,11 @@ class SparingGrant(Grant):
 
     @property
     def only_own(self) -> bool:
-        """Whether only the caller's own rows are permitted: there are others."""
+        """Return False: other users' rows are permitted."""
         return False
 
     def covers(self, owner: Id | None) -> bool:
-        """Tell whether rows of a user may be permitted."""
+        """Return True if rows of a user may be permitted."""
         return self.granted.covers(owner)
 
 
@@ -193,9 +193,9 @@ def install_rules(
     session_only: Collection[str] = (),
     kept: Iterable[Rule] = (),
 ) -> None:
-    """Compile a model's rules for each of its methods; ACLS in the settings replaces them.
+    """Compile a model's rules for each of its methods; rules in ACLS replace those of the model.
 
-    It adds to those that are `kept`.
+    They do not replace those that are `kept`.
 
     `methods` maps each method's name to its access type; `owned` are the methods whose rows have
     owners, and rules for $owner apply to no others; `by_row` are those that apply the scope of a
@@ -233,12 +233,12 @@ def install_rules(
 
 
 def _spares_admins(model: str, method: str, access: str) -> bool:
-    """Return True for a method that changes users: a new user is no admin."""
+    """Return True if the method changes existing users, which may be admins."""
     return model == USERS and access != READ and method != CREATE
 
 
 def _applicable(rules: Iterable[Rule], has_owner: bool, barred: Collection[str]) -> list[Rule]:
-    """Return the rules for a method: those for $owner if its rows have owners, and none barred."""
+    """Return the rules for a method: those for $owner only if its rows have owners."""
     return [
         rule
         for rule in rules
@@ -261,12 +261,12 @@ def check_acls(app: Flask) -> None:
 
 
 def roles_in_rules(app: Flask) -> set[str]:
-    """Return the roles that some rule mentions; any other role permits nothing."""
+    """Return the roles that rules mention; other roles permit nothing."""
     return {role for rules in compiled_rules.of(app).values() for role in rules.roles}
 
 
 def authorize(model: str, method: str, row_id: object = None) -> Grant:
-    """Return the caller's grant for a method; raise the `denial` if there is none."""
+    """Return the caller's grant for a method; raise the `denial` if nothing is permitted."""
     grant = find_grant(model, method)
     if not grant.decision:
         raise _refusal(model, method, row_id)
@@ -288,7 +288,7 @@ def find_grant(model: str, method: str) -> Grant:
 
 
 def _sparing(identity: Identity, rules: MethodRules, grant: Grant) -> Grant:
-    """Return a grant without the rows of admins, if the method changes users of others."""
+    """Return a grant that excludes admins, if the method changes users other than the caller."""
     if not rules.spares_admins or not (grant.decision.others or grant.by_row):
         return grant
     if ADMIN in identity.roles:
@@ -307,7 +307,7 @@ def _roles(identity: Identity, rules: MethodRules) -> frozenset[str]:
 def _row_grant(rules: MethodRules, user_id: Id, roles: Collection[str]) -> Grant:
     applicable = rules.applicable(user_id, roles)
     possible = any(rule.allow for rule in applicable)
-    # A role for some rows is none for those of others in general.
+    # A role for certain rows does not count for users of others in general.
     decision = Decision(own=possible, others=rules.decision(user_id, roles).others)
     return RowGrant(user_id, decision, applicable, rules.dynamic)
 
@@ -315,7 +315,7 @@ def _row_grant(rules: MethodRules, user_id: Id, roles: Collection[str]) -> Grant
 def authorize_related(model: str, method: str, relation: str) -> Grant:
     """Return the caller's grant for a method of the model that a relation leads to.
 
-    Raises the `denial` if there is none, with the relation in its `details`.
+    Raises the `denial`, with the relation in its `details`, if nothing is permitted.
     """
     grant = find_grant(model, method)
     if not grant.decision:
@@ -328,7 +328,7 @@ def authorize_related(model: str, method: str, relation: str) -> Grant:
 def unlimited_grant(model: str, method: str) -> Grant:
     """Return a grant for all rows, for a method that no rules of its model decide on.
 
-    Raises InsufficientScope: the scopes of a personal token must name the method all the same.
+    Raises InsufficientScope unless the scopes of a personal token name the method.
     """
     if not is_in_scope(model, method):
         raise InsufficientScope(model, method)
@@ -336,7 +336,7 @@ def unlimited_grant(model: str, method: str) -> Grant:
 
 
 def is_in_scope(model: str, method: str) -> bool:
-    """Tell whether the caller has no personal token, or one whose scopes name a method."""
+    """Return True if the caller has no personal token, or one whose scopes name a method."""
     identity = current_identity()
     return identity.scopes is None or _covers(
         identity, model, compiled_rules.current[model, method]
@@ -344,7 +344,7 @@ def is_in_scope(model: str, method: str) -> bool:
 
 
 def _covers(identity: Identity, model: str, rules: MethodRules) -> bool:
-    """Tell whether the scopes of a personal token name a method that it may call at all."""
+    """Return True if the scopes of a personal token name a method that such tokens may call."""
     scopes = identity.scopes
     if scopes is None or rules.session_only:
         return False
@@ -352,7 +352,7 @@ def _covers(identity: Identity, model: str, rules: MethodRules) -> bool:
 
 
 def _refusal(model: str, method: str, row_id: object = None) -> HTTPException:
-    """Return the error for a method that the caller may call on no row."""
+    """Return the error for a method that the caller may not call on any row."""
     identity, rules = current_identity(), compiled_rules.current[model, method]
     if identity.scopes is not None and not _covers(identity, model, rules):
         return InsufficientScope() if rules.session_only else InsufficientScope(model, rules.method)
@@ -362,7 +362,7 @@ def _refusal(model: str, method: str, row_id: object = None) -> HTTPException:
 
 
 def _permits_strong(identity: Identity, rules: MethodRules) -> bool:
-    """Tell whether the rules would permit a caller the method with a stronger login."""
+    """Return True if the rules would permit a caller the method with a stronger login."""
     if not rules.depends_on_strength or identity.user_id is None:
         return False
     roles = _roles(identity, rules) | {STRONG}

@@ -15,13 +15,13 @@ from app.ids import Id
 ADMIN = "admin"
 #: Characters of a role's name, the length of its column.
 MAX_ROLE_LENGTH = 255
-# Why it cannot be deleted.
+# The message for an attempt to delete it.
 ADMIN_STAYS = "is that of admins, which stays"
-#: Roles that one answer lists.
+#: Maximum number of roles in one response.
 MAX_ROLES = 1000
-# What names of roles that are computed for each request start with, such as $owner.
+# Prefix of the roles that are computed for each request, such as $owner.
 COMPUTED = "$"
-# Between the roles of a user in a file.
+# Separates the roles of a user in a file.
 ROLE_SEPARATOR = ";"
 
 
@@ -35,7 +35,7 @@ class Role(Model):
 
 
 class RoleMapping(Model):
-    """Assigns a role to a user."""
+    """The assignment of a role to a user."""
 
     __tablename__ = "role_mappings"
 
@@ -54,7 +54,7 @@ def role_names(user_id: Id) -> set[str]:
 
 
 def check_role(name: str) -> None:
-    """Raise ValidationError for a name that no role can have."""
+    """Raise ValidationError for an invalid role name."""
     if name.startswith(COMPUTED):
         problem = f"{quote(name)} cannot be granted: it is computed for each request"
     elif not name.strip() or not name.isprintable() or ROLE_SEPARATOR in name:
@@ -69,7 +69,7 @@ def check_role(name: str) -> None:
 def create_role(name: str) -> bool:
     """Create a role; return False if it exists. Within a transaction.
 
-    Raises ValidationError for a name that no role can have.
+    Raises ValidationError for an invalid role name.
     """
     check_role(name)
     if db.session.scalar(select(Role.id).where(Role.name == name)) is not None:
@@ -79,9 +79,9 @@ def create_role(name: str) -> bool:
 
 
 def add_role(name: str) -> None:
-    """Create a role, with a record in the audit log.
+    """Create a role and record it in the audit log.
 
-    Raises ValidationError for a name that is taken, or that no role can have.
+    Raises ValidationError for an invalid name, or one that is taken.
     """
     with transaction():
         try:
@@ -94,9 +94,9 @@ def add_role(name: str) -> None:
 
 
 def delete_role(name: str) -> None:
-    """Delete a role, which is taken from all who have it.
+    """Delete a role, and revoke it from all of its members.
 
-    Raises ModelNotFound, and ValidationError for that of admins.
+    Raises ModelNotFound, or ValidationError for the role of admins.
     """
     if name == ADMIN:
         raise ValidationError({"name": [ADMIN_STAYS]})
@@ -104,7 +104,7 @@ def delete_role(name: str) -> None:
         role_id = find_role(name)
         of_role = RoleMapping.role_id == role_id
         members = db.session.scalar(select(func.count()).select_from(RoleMapping).where(of_role))
-        # Whoever has deleted it meanwhile has recorded it.
+        # A concurrent request has deleted and recorded it.
         if affected_rows(delete(Role).where(Role.id == role_id)):
             record(Action.ROLE_DELETED, role=name, members=members)
 
@@ -118,7 +118,7 @@ def find_role(name: str) -> Id:
 
 
 def list_roles() -> list[tuple[str, int]]:
-    """Return the names of the roles in their order, each with the number of users who have it.
+    """Return the roles in alphabetical order, each with its number of members.
 
     At most MAX_ROLES.
     """
@@ -131,7 +131,7 @@ def list_roles() -> list[tuple[str, int]]:
 def grant(user_id: Id, name: str) -> bool:
     """Assign a role to a user, created if it does not exist; return False if the user has it.
 
-    Raises ValidationError for a name that no role can have, such as one that begins with `$`.
+    Raises ValidationError for an invalid role name, such as one that begins with `$`.
     """
     check_role(name)
     if name in role_names(user_id):

@@ -20,23 +20,23 @@ AUTHENTICATED = "$authenticated"
 UNAUTHENTICATED = "$unauthenticated"
 # The user whom a row belongs to.
 OWNER = "$owner"
-# Callers who are logged in with several factors, or a passkey that verified them.
+# Callers who logged in with several factors, or with a passkey that verified them.
 STRONG = "$strong"
-# The other ones who are logged in, or call with a personal token.
+# All other logged-in callers, and callers with a personal token.
 WEAK = "$weak"
 # The access type of methods that read; other methods of every collection are WRITE.
 READ = "READ"
 # The access type of methods that change rows.
 WRITE = "WRITE"
-# The access type of methods that do something else. A rule with it is about READ and WRITE too.
+# The access type of other methods. Rules with this type apply to READ and WRITE, too.
 EXECUTE = "EXECUTE"
 
-# In LoopBack 3, AUDIT and ALARM allow a call too, and have no other effect.
+# LoopBack 3 has AUDIT and ALARM, which allow a call as well and have no other effect.
 PERMISSIONS = ("ALLOW", "ALARM", "AUDIT", "DENY")
 
-# The rank of a rule by its principal; any other role has ROLE_RANK, and so have those that are not
-# LoopBack 3's: there they would be roles that the application resolves. What is denied to $weak is
-# thus denied to owners, too.
+# The rank of a rule by its principal. Other roles have ROLE_RANK, including those that LoopBack 3
+# does not have: there, the application would resolve them. A denial to $weak therefore applies to
+# owners, too.
 ROLE_RANK = 5
 PRINCIPAL_RANKS = {
     STRONG: ROLE_RANK,
@@ -49,7 +49,7 @@ PRINCIPAL_RANKS = {
 
 
 class UserPrincipal(NamedTuple):
-    """A user as the principal of a rule; a name without it is that of a role."""
+    """A user as the principal of a rule; a plain string is the name of a role."""
 
     id: Id
 
@@ -64,8 +64,8 @@ DynamicRole = Callable[[Id], ColumnElement[bool]]
 class Rule:
     """A rule that allows or denies: `properties` are method names or `*`, `access` a type or `*`.
 
-    `allow` and `deny` are shorter. Raises TypeError for an id as the principal, which must be in a
-    UserPrincipal.
+    `allow` and `deny` are shorter. Raises TypeError for a user's id as the principal, which must be
+    a UserPrincipal.
     """
 
     principal: Principal
@@ -74,7 +74,7 @@ class Rule:
     properties: frozenset[str] = frozenset({"*"})
 
     def __post_init__(self) -> None:
-        """Refuse an id that would be taken for a role; raise TypeError."""
+        """Raise TypeError for an id, which would be taken for the name of a role."""
         if not isinstance(self.principal, str | UserPrincipal):
             raise TypeError(
                 f"the user {self.principal!r} is UserPrincipal({self.principal!r}) in a rule"
@@ -87,7 +87,7 @@ class Rule:
         type; then a user precedes a role, a narrower role a wider one, and DENY precedes ALLOW.
         """
         by_property = _specificity(self.properties, method)
-        # EXECUTE matches READ and WRITE too, as an exact match.
+        # EXECUTE counts as an exact match for READ and WRITE, too.
         by_access = 3 if self.access == EXECUTE else _specificity({self.access}, access)
         if not by_property or not by_access:
             return None
@@ -109,15 +109,15 @@ def allow(principal: Principal, *properties: str, access: str = "*") -> Rule:
     """Return a rule that allows a principal to call these methods, by default all.
 
     The principal is one of the constants, the name of a role or a UserPrincipal. With `access` the
-    rule is about methods of this access type only.
+    rule applies only to methods of this access type.
     """
     return Rule(principal, True, access, frozenset(properties or "*"))
 
 
 def deny(principal: Principal, *properties: str, access: str = "*") -> Rule:
-    """Return a rule that denies a principal these methods, by default all.
+    """Return a rule that denies these methods to a principal, by default all.
 
-    The arguments are those of `allow`.
+    Takes the arguments of `allow`.
     """
     return Rule(principal, False, access, frozenset(properties or "*"))
 
@@ -134,7 +134,7 @@ class Decision:
 
 
 class MethodRules:
-    """The rules of a model that match one method; without a match the call is denied."""
+    """The rules that match a method of a model; a call that no rule matches is denied."""
 
     def __init__(
         self,
@@ -147,9 +147,9 @@ class MethodRules:
     ) -> None:
         """Keep the rules, to rank them at first use; `dynamic` are the model's dynamic roles."""
         self.method, self.access = method, access
-        # Whether it changes users, of whom admins are changed by admins only.
+        # Whether the method changes users; only admins may change admins.
         self.spares_admins = spares_admins
-        # Whether no personal token may call the method.
+        # Whether personal tokens may not call the method.
         self.session_only = session_only
         self._rules, self._dynamic = list(rules), dict(dynamic)
 
@@ -193,7 +193,7 @@ class MethodRules:
     def decision(self, user_id: Id | None, roles: Collection[str] = ()) -> Decision:
         """Return the decision for a user with these roles, or for an anonymous caller (None).
 
-        A user who is a strong caller has the role STRONG; any other is WEAK.
+        Users with a strong session have the role STRONG, others have WEAK.
         """
         if user_id is None:
             return self._for_anonymous
@@ -204,8 +204,8 @@ class MethodRules:
     def applicable(self, user_id: Id, roles: Collection[str] = ()) -> list[Rule]:
         """Return the rules that may decide for a user with these roles, in the order of their rank.
 
-        The roles are those of `decision`. Whether a rule for $owner or a dynamic role decides
-        depends on the row; none comes after one that decides for every row.
+        The roles are those of `decision`. Rules for $owner or a dynamic role depend on the row; the
+        list ends with the first rule that decides for every row.
         """
         held = _held(user_id, roles)
         chosen: list[Rule] = []
@@ -218,12 +218,12 @@ class MethodRules:
 
     @property
     def names_users(self) -> bool:
-        """Whether the decision differs between users with the same roles."""
+        """Whether the decision may differ between users with the same roles."""
         return bool(self._user_ids)
 
     @property
     def allows_somebody(self) -> bool:
-        """Whether some caller may call the method: one with a role that nobody has counts."""
+        """Whether some caller may call the method; roles without members count, too."""
         for rule in self._ranked:
             if rule.allow or rule.principal == EVERYONE:
                 return rule.allow
@@ -242,7 +242,7 @@ class MethodRules:
 
 
 def _held(user_id: Id, roles: Collection[str]) -> set[Principal]:
-    """Return the principals that a user is in general, who may be STRONG."""
+    """Return the principals that every user is, and STRONG or WEAK."""
     strength = STRONG if STRONG in roles else WEAK
     return {EVERYONE, AUTHENTICATED, strength, UserPrincipal(user_id), *roles}
 
@@ -285,7 +285,7 @@ def check_methods(rules: Iterable[Rule], methods: Collection[str]) -> None:
 
 
 def check_dynamic(rules: Iterable[Rule], by_row: Collection[str], dynamic: Collection[str]) -> None:
-    """Raise ValidationError for a dynamic role that has a name of ours, or is asked for no row."""
+    """Raise ValidationError for a dynamic role with a reserved name or a method without rows."""
     if reserved := PRINCIPAL_RANKS.keys() & set(dynamic):
         raise ValidationError(f"{min(reserved)} cannot be a dynamic role")
     for rule in rules:

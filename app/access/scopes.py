@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-# The word for every method of a model, and what a word begins with that takes methods away.
+# The word for all methods of a model, and the prefix of words that exclude methods.
 EVERY_METHOD, EXCEPT = "*", "!"
 
 
@@ -13,14 +13,13 @@ EVERY_METHOD, EXCEPT = "*", "!"
 class Scopes:
     """Words by the name of a model: access types, names of methods, or `*`.
 
-    A word with `!` before it takes its methods away again. All of them only take away from what the
-    user may do.
+    A word with the prefix `!` excludes its methods. Scopes never permit more than the user may do.
     """
 
     words: Mapping[str, Collection[str]]
 
     def cover(self, model: str, method: str, access: str) -> bool:
-        """Return True if they name a method of a model, by its name or its access type."""
+        """Return True if the scopes include a method of a model, by its name or its access type."""
         words = self.words.get(model, ())
         if f"{EXCEPT}{method}" in words or f"{EXCEPT}{access}" in words:
             return False
@@ -29,10 +28,10 @@ class Scopes:
 
 @lru_cache(maxsize=256)
 def read_scopes(text: str) -> Scopes:
-    """Return scopes from the JSON that the database has of them."""
+    """Return the scopes stored as JSON."""
     return Scopes(json.loads(text))
 
 
 def write_scopes(words: Mapping[str, Collection[str]]) -> str:
-    """Return the JSON of scopes for the database."""
+    """Return the scopes as JSON to store."""
     return json.dumps({model: sorted(named) for model, named in sorted(words.items())})

@@ -1,1 +1,1 @@
-"""The account page: users log in, and look after their account, without a front end."""
+"""The account page: users log in and manage their account without a front end."""

@@ -12,18 +12,18 @@ bp = Blueprint("account_page", __name__, template_folder="templates", static_fol
 
 
 def init_app(app: Flask) -> None:
-    """Serve the page; those that mails link to lead to it then."""
+    """Serve the page, and let links in mails lead to it."""
     app.register_blueprint(bp, url_prefix="/account")
 
 
 @bp.get("")
 def page() -> ResponseReturnValue:
-    """Show the page."""
+    """Return the page."""
     return render_client_page("account.html", **_features())
 
 
 def _features() -> dict[str, Any]:
-    """Return what the scripts of this page have to know besides the settings of all pages."""
+    """Return the settings for the scripts of this page, beside those of all pages."""
     config = current_app.config
     return {
         "document": url_for("openapi.document"),
@@ -38,7 +38,7 @@ def _features() -> dict[str, Any]:
 
 
 def _models() -> list[str]:
-    """Return the names of the models that a personal token may have scopes of."""
+    """Return the names of the models that scopes of a personal token may name."""
     rules = compiled_rules.current.items()
     return sorted({model for (model, _), rule in rules if not rule.session_only})
 

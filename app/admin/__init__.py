@@ -1,1 +1,1 @@
-"""The administration of a service: the page, and the calls behind it."""
+"""The admin page, and the calls behind it."""

@@ -1,4 +1,4 @@
-"""How the calls of administration are declared: endpoints of `admin`, for sessions only."""
+"""Declaration of the admin calls: endpoints of `admin` for logged-in users."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -13,12 +13,12 @@ from app.access.rules import AUTHENTICATED, allow
 from app.rest.endpoint import Endpoint, Route, View
 from app.rest.requests.parameters import MAX_DEPTH
 
-# The name of the calls in paths, and in rules.
+# The name of the calls in paths and rules.
 MODEL = "admin"
-# Who may call what, besides those whom ACLS lets.
+# Who may call which call; ACLS may allow more.
 RULES = (allow(ADMIN), allow(AUTHENTICATED, "access"))
 
-# Of calls with the parameter `filter`.
+# Errors of calls with the parameter `filter`.
 FILTER_ERRORS = (
     errors.InvalidFilter("filter must be an object."),
     errors.TooDeep(f"filter nests deeper than {MAX_DEPTH} levels."),
@@ -29,9 +29,10 @@ calls: list[Endpoint] = []
 
 
 def call(method: str, access: str, *routes: str, **declared: Any) -> Callable[[View], View]:
-    """Declare a call of administration, which no personal token may make.
+    """Declare an admin call, which personal tokens may not make.
 
-    The view is called with the path's arguments, and `body` where that is a marshmallow schema.
+    The view is called with the arguments of the path, and with `body` if that is a marshmallow
+    schema.
     """
 
     def decorate(view: View) -> View:

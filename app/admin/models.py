@@ -1,4 +1,4 @@
-"""The models that are served, as a page needs them that shows and edits their rows."""
+"""Descriptions of the served models for the page that lists and edits their rows."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ def served_models() -> dict[str, "Model"]:
 
 
 def describe(model: "Model", schemas: "Schemas") -> Mapping[str, object]:
-    """Return what there is to know of a model but its rows."""
+    """Return the description of a model, without its rows."""
     collection = served_collections.current[model.resource]
     name = collection.model.__name__
     return {
@@ -60,11 +60,11 @@ class Schemas:
 
     @classmethod
     def read(cls) -> "Schemas":
-        """Return those of the current app."""
+        """Return the schemas of the current app."""
         return cls(json.loads(document_text.current())["components"]["schemas"])
 
     def resolve(self, name: str) -> Json:
-        """Return a schema with those in place that it refers to."""
+        """Return a schema with its references replaced by the schemas that they name."""
         resolved: Json = self._resolve(self.named[name], (name,))
         return resolved
 
@@ -76,7 +76,7 @@ class Schemas:
         if "$ref" not in part:
             return {key: self._resolve(value, within) for key, value in part.items()}
         name = part["$ref"].removeprefix(REFERENCE)
-        # Of a schema that has itself as a part, anything is left.
+        # Where a schema contains itself, any value is allowed.
         return {} if name in within else self._resolve(self.named[name], (*within, name))
 
 
@@ -87,7 +87,7 @@ def _owner(collection: Collection) -> str | None:
 
 
 def _property(collection: Collection, attribute: str) -> str:
-    """Return the property of an attribute; the attribute if clients do not see it."""
+    """Return the property of an attribute; the attribute itself if clients do not see it."""
     shown: Mapping[str, Column[Any]] = collection.properties
     return next((name for name, column in shown.items() if column.key == attribute), attribute)
 
@@ -104,7 +104,7 @@ def _relations(collection: Collection) -> Iterator[Mapping[str, object]]:
 
 
 def _foreign_key(collection: Collection, relation: Relation) -> str:
-    """Return the property with the ids, of the model that has it."""
+    """Return the property of the foreign key, in the model that has it."""
     if relation.through is not None:
         return relation.foreign_key
     target = served_collections.current.get(relation.target, collection)
@@ -113,7 +113,7 @@ def _foreign_key(collection: Collection, relation: Relation) -> str:
 
 
 def _rules(collection: Collection) -> list[Mapping[str, object]]:
-    """Return the rules that hold, in LoopBack's form."""
+    """Return the rules in effect, in LoopBack's form."""
     replaced = (current_app.config["ACLS"] or {}).get(collection.name)
     if replaced is not None:
         return list(replaced)

@@ -9,11 +9,11 @@ bp = Blueprint("admin_page", __name__, template_folder="templates", static_folde
 
 
 def init_app(app: Flask) -> None:
-    """Serve the page. It is the same for everybody: what it shows comes from the API."""
+    """Serve the page. It is the same for all callers: its content comes from the API."""
     app.register_blueprint(bp, url_prefix="/admin")
 
 
 @bp.get("")
 def page() -> ResponseReturnValue:
-    """Show the page."""
+    """Return the page."""
     return render_client_page("admin.html")

@@ -1,4 +1,4 @@
-"""The schemas of bodies and answers of the calls of administration."""
+"""Schemas of the bodies and responses of admin calls."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from app.rest.fields.base import Schema, Text, Timestamp
 from app.rest.fields.ids import Id
 
 EXAMPLE_TIME = "2026-01-02T03:04:05.678Z"
-# The types that any value of JSON may have, beside null.
+# The types of a JSON value, except null.
 ANY_TYPE = ["object", "array", "string", "number", "boolean"]
 
 
 def _any(example: object = None) -> fields.Raw:
-    """Return a field of any value of JSON, which is not checked."""
+    """Return a field for any JSON value, which is not checked."""
     return fields.Raw(allow_none=True, metadata={"type": ANY_TYPE, "examples": [example]})
 
 
@@ -27,12 +27,12 @@ def _object(example: dict[str, object], **options: Any) -> fields.Dict:
 
 
 def _objects(schema: type[Schema]) -> fields.List[Any]:
-    """Return a field of a list of objects, which is empty in the example."""
+    """Return a field for a list of objects, which is empty in the example."""
     return fields.List(fields.Nested(schema), metadata={"examples": [[]]})
 
 
 class AccessSchema(Schema):
-    """Who the caller is, and which methods of which models it may call."""
+    """The caller, and the methods of each model that it may call."""
 
     userId = Id(attribute="user_id", dump_only=True)  # noqa: N815
     email = fields.String()
@@ -43,7 +43,7 @@ class AccessSchema(Schema):
 
 
 class RelationSchema(Schema):
-    """A relation of a model; `model` is null where it leads to rows of several models."""
+    """A relation of a model; `model` is null if it leads to rows of several models."""
 
     name = fields.String()
     type = fields.String()
@@ -53,7 +53,7 @@ class RelationSchema(Schema):
 
 
 class ModelSchema(Schema):
-    """A model that is served: its name in rules, its path, and what its rows look like."""
+    """A served model: its name in rules, its path, and the schema of its rows."""
 
     name = fields.String()
     path = fields.String()
@@ -68,7 +68,7 @@ class ModelSchema(Schema):
 
 
 class CountedModelSchema(ModelSchema):
-    """The same, with the number of rows; null for those of a remote service."""
+    """A served model with the number of its rows, which is null for a remote service."""
 
     rows = fields.Integer(allow_none=True)
 
@@ -80,20 +80,20 @@ class RoleNameSchema(Schema):
 
 
 class NewRoleSchema(Schema):
-    """The body that creates a role."""
+    """The body to create a role."""
 
     name = Text(255, required=True, metadata={"examples": ["support"]})
 
 
 class RoleSchema(Schema):
-    """A role, with the number of users who have it."""
+    """A role with its number of members."""
 
     name = fields.String()
     members = fields.Integer()
 
 
 class MemberSchema(Schema):
-    """A user who has a role."""
+    """A member of a role."""
 
     id = Id(dump_only=True)
     email = fields.String()
@@ -102,12 +102,12 @@ class MemberSchema(Schema):
 
 
 class DeliverySchema(Schema):
-    """A delivery of the outbox: a mail, or what the application does after an event."""
+    """A delivery of the outbox: a mail, or application code that runs after an event."""
 
     id = fields.Integer(dump_only=True)
     event = fields.String(dump_only=True)
     subscriber = fields.String(dump_only=True)
-    # Filled in for a whole page: it is in the data of the event, which may be damaged.
+    # Filled in for a whole page: it is part of the event's data, which may be damaged.
     recipient = fields.String(
         dump_only=True,
         allow_none=True,
@@ -125,7 +125,7 @@ class DeliverySchema(Schema):
 
 
 class LockSchema(Schema):
-    """A key of a throttle of which no use passes, such as an email; `key` stands for it."""
+    """A locked key of a throttle, such as an email; `key` identifies it without revealing it."""
 
     throttle = fields.String()
     key = fields.String()
@@ -172,13 +172,13 @@ class ArgumentsSchema(marshmallow.Schema):
 
 
 class ResultSchema(Schema):
-    """What a function of a data source returned; bytes are base64."""
+    """The result of a function of a data source; bytes are base64."""
 
     result = _any()
 
 
 class ProviderSchema(Schema):
-    """An identity provider, and how many users can log in by it."""
+    """An identity provider, with the number of users who can log in by it."""
 
     name = fields.String()
     label = fields.String()
@@ -188,7 +188,7 @@ class ProviderSchema(Schema):
 
 
 class SettingSchema(Schema):
-    """A setting; in its value, `***` stands for what is secret."""
+    """A setting; secrets in its value are replaced by `***`."""
 
     name = fields.String()
     value = _any()
@@ -206,21 +206,21 @@ class DatabaseSchema(Schema):
 
 
 class ChainSchema(Schema):
-    """The newest migrations of a database, and those that there are."""
+    """The newest applied migrations of a database, and the newest available ones."""
 
     current = fields.String()
     head = fields.String()
 
 
 class MigrationsSchema(Schema):
-    """The migrations of the product, and those of the project if it has any."""
+    """The migrations of the product, and of the project if it has any."""
 
     product = fields.Nested(ChainSchema)
     project = fields.Nested(ChainSchema, allow_none=True)
 
 
 class QueueSchema(Schema):
-    """The deliveries that are pending, and those that can be retried."""
+    """The numbers of pending deliveries and of those that can be retried."""
 
     pending = fields.Integer()
     failed = fields.Integer()
@@ -228,7 +228,7 @@ class QueueSchema(Schema):
 
 
 class StateSchema(Schema):
-    """The state of the service, as the process that answers sees it."""
+    """The state of the service, as seen by the process that answers."""
 
     version = fields.String()
     started = fields.String(metadata={"format": "date-time", "examples": [EXAMPLE_TIME]})

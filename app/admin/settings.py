@@ -1,4 +1,4 @@
-"""The settings as they are shown: secrets are masked."""
+"""The settings with masked secrets."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -16,7 +16,7 @@ PLAIN = (str, int, float, bool, type(None))
 
 
 def list_settings() -> list[Mapping[str, object]]:
-    """Return all settings by name: value, default, description, source, and if it has a secret."""
+    """Return all settings: value, default, description, source, and whether one is secret."""
     # Imported on first use: the connector takes time and memory to load.
     masking = Masking(import_module("app.connector.redaction"))
     sources, defaults = setting_sources.current, SCHEMA.load({})
@@ -33,7 +33,7 @@ def list_settings() -> list[Mapping[str, object]]:
 
 
 def as_json(value: object) -> object:
-    """Return a value of a setting as JSON has it; what JSON has no form for is its type's name."""
+    """Return a setting's value as JSON, or the name of its type if JSON cannot express it."""
     if isinstance(value, Mapping):
         return {str(key): as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -42,7 +42,7 @@ def as_json(value: object) -> object:
 
 
 class Masking:
-    """Masks secrets as data sources do: by the names of entries, and in addresses."""
+    """Masks secrets as data sources do: entries with a secret's name, credentials in URLs."""
 
     def __init__(self, redaction: Any) -> None:
         """Mask by the functions of this module."""
@@ -54,7 +54,7 @@ class Masking:
         if SCHEMA.fields[name].metadata.get(SECRET):
             masked: object = self._redaction.MASK if value else shown
         elif name in DATABASES and value:
-            # SQLAlchemy finds the password, as its rules are its own.
+            # SQLAlchemy parses database URLs by rules of its own, so it finds the password.
             hidden = make_url(str(value)).render_as_string(hide_password=True)
             masked = self._redaction.masked_url(hidden)
         else:
@@ -63,7 +63,7 @@ class Masking:
         return {"value": masked, "is_secret": masked != shown}
 
     def _masked(self, value: object) -> object:
-        """Mask the credentials in all addresses of a structure."""
+        """Mask the credentials in all URLs of a structure."""
         if isinstance(value, dict):
             return {key: self._masked(item) for key, item in value.items()}
         if isinstance(value, list):

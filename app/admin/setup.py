@@ -1,4 +1,4 @@
-"""Switching the administration on: its page, its calls, and the lists that they read."""
+"""Registration of the admin page, its calls, and the lists that they read."""
 
 from flask import Flask
 
@@ -12,7 +12,7 @@ __all__ = ["calls", "init_app"]
 
 
 def init_app(app: Flask) -> None:
-    """Serve the page, and the calls: ACLS may open single ones, and takes none from admins."""
+    """Serve the page and the calls; ACLS may allow others single calls, and deny admins none."""
     page.init_app(app)
     users.init_app(app)
     deliveries.init_app(app)

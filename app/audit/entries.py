@@ -1,4 +1,4 @@
-"""The audit log: who did what to whom, from where; written in the transaction of what it tells."""
+"""The audit log: who did what to whom, and from where; written in the transaction of the action."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,42 +22,43 @@ from app.observability.origin import MAX_ADDRESS, current_origin
 from app.signals import audited, emit_after_commit
 from app.times import now
 
-#: Records an hour of failed logins, as many of throttled requests, and as many of anonymous calls
-#: of data sources: nothing else bounds their number.
+#: Records per hour of failed logins, of throttled requests, and of anonymous calls of data sources,
+#: each: nothing else limits their number.
 MAX_ATTEMPTS = 1000
 #: Characters of the name of an action, the length of its column.
 MAX_ACTION = 32
 ACTION_NAME = re.compile(rf"[A-Za-z0-9-]{{1,{MAX_ACTION}}}", re.ASCII)
-# The `reason` of a failed login of a user whose email is not verified.
+# The `reason` of a failed login by a user whose email is not verified.
 UNVERIFIED_EMAIL = "unverified email"
-# That of a login by mail.
+# The `reason` of one by mail.
 MAILED_CODE = "mailed code"
-# That of a login by a passkey.
+# The `reason` of one by a passkey.
 PASSKEY = "passkey"
 
 
 class Action(StrEnum):
-    """What the service records in the audit log, with a description."""
+    """An action that the service records in the audit log, with a description."""
 
     description: str
 
     def __new__(cls, value: str, description: str) -> Self:
-        """Make a member of its name in the log and its description."""
+        """Make a member from its name in the log and its description."""
         member = str.__new__(cls, value)
         member._value_ = value
         member.description = description
         return member
 
-    REGISTERED = "registered", "The user was created, by itself or by the actor."
+    REGISTERED = "registered", "The user was created, by registration or by the actor."
     LOGIN = (
         "login",
-        "The user logged in; `session` is the handle of the session and `methods` what showed who"
-        " it is: names of RFC 8176, `email` for a mailed code and `fed` for an identity provider."
+        "The user logged in; `session` is the handle of the session and `methods` are the methods"
+        " of authentication: names of RFC 8176, `email` for a mailed code and `fed` for an identity"
+        " provider."
         " `provider` is that provider, `passkey` the id of the passkey, if it was one.",
     )
     LOGIN_FAILED = (
         "login-failed",
-        "A login failed. `identity` is a digest of what was submitted; the user is the one that has"
+        "A login failed. `identity` is a digest of the submitted name; the user is the one with"
         " this name. `reason` says that the password was right and the email not verified, or the"
         " `second factor` wrong, or that it was a `mailed code`, a `passkey` or a"
         " `reauthentication`. Of a login by an identity provider, or of adding an identity, the"
@@ -65,25 +66,25 @@ class Action(StrEnum):
     )
     THROTTLED = (
         "throttled",
-        "A request was refused by the throttle `throttle`. `key` is a digest of what it counts by;"
+        "A request was refused by the throttle `throttle`. `key` is a digest of the throttled key;"
         " for `login_identity` it is the `identity` of the failed logins.",
     )
     REAUTHENTICATED = (
         "reauthenticated",
-        "The user authenticated again in a session; `methods` are all of it, by the names of RFC"
-        " 8176.",
+        "The user authenticated again in a session; `methods` are all of its methods, by the"
+        " names of RFC 8176.",
     )
     LOGOUT = "logout", "The user ended the session with the handle `session`."
     SESSION_REVOKED = (
         "session-revoked",
-        "The session with the handle `session` was ended from outside of it, or `tokens`, all of"
-        " them.",
+        "The session with the handle `session` was ended from elsewhere, or `tokens`, all"
+        " sessions.",
     )
     TOKEN_CREATED = (
         "token-created",
-        "A personal token was made, with the handle `token` and the name `name`.",
+        "A personal token was created, with the handle `token` and the name `name`.",
     )
-    TOKEN_REVOKED = "token-revoked", "The personal token with the handle `token` was ended."
+    TOKEN_REVOKED = "token-revoked", "The personal token with the handle `token` was revoked."
     FACTOR_ADDED = "factor-added", "The second factor `factor` of the kind `kind` was confirmed."
     FACTOR_REMOVED = "factor-removed", "The second factor `factor` of the kind `kind` was removed."
     FACTORS_RESET = (
@@ -102,7 +103,7 @@ class Action(StrEnum):
         "email-vouched",
         "The email was marked as verified by the actor, without a mail.",
     )
-    RESET_SENT = "reset-sent", "The actor had a link mailed by which the user sets a password."
+    RESET_SENT = "reset-sent", "The actor had a link mailed to the user to set a password."
     IDENTITY_LINKED = (
         "identity-linked",
         "The user can log in by `provider`, with the identity `identity`.",
@@ -114,15 +115,15 @@ class Action(StrEnum):
     ACCOUNT_CLAIMED = (
         "account-claimed",
         "The user's email had never been verified, and `provider`, or without one a mailed code,"
-        " named somebody as its owner, who got the account. The password, all sessions and all"
-        " identities were deleted.",
+        " proved its owner, who got the account. The password, all sessions and all identities"
+        " were deleted.",
     )
     ROLE_GRANTED = "role-granted", "The user got the role `role`."
     ROLE_REVOKED = "role-revoked", "The user lost the role `role`."
-    ROLE_CREATED = "role-created", "The role `role` was created; nobody has it yet."
+    ROLE_CREATED = "role-created", "The role `role` was created, without members."
     ROLE_DELETED = (
         "role-deleted",
-        "The role `role` was deleted, and taken from the `members` users who had it.",
+        "The role `role` was deleted, and revoked from its `members` members.",
     )
     USER_DISABLED = "user-disabled", "The user was disabled."
     USER_ENABLED = "user-enabled", "The user was enabled again."
@@ -133,15 +134,15 @@ class Action(StrEnum):
     )
     DELIVERY_RETRIED = (
         "delivery-retried",
-        "The delivery `delivery` of the outbox is tried again.",
+        "The delivery `delivery` of the outbox was retried.",
     )
     DELIVERY_GIVEN_UP = (
         "delivery-given-up",
-        "The delivery `delivery` of the outbox is not tried any more.",
+        "The delivery `delivery` of the outbox was cancelled.",
     )
     THROTTLE_RELEASED = (
         "throttle-released",
-        "What the throttle `throttle` had counted was forgotten; `key` is the digest of what by.",
+        "The counter of the throttle `throttle` was reset; `key` is the digest of its key.",
     )
 
 
@@ -152,24 +153,24 @@ class AuditRecord(Model):
     __table_args__ = (
         Index("ix_audit_user_id", "user_id", "id"),
         Index("ix_audit_action", "action", "time"),
-        # The order of the ids is that of the records, also after a purge.
+        # Ids are in the order of the records, also after a purge.
         IDS_GIVEN_ONCE,
     )
 
     id: Mapped[int] = mapped_column(IntegerId, primary_key=True)
     time: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
     action: Mapped[str] = mapped_column(String(MAX_ACTION))
-    # Who did it and whom it is about. No foreign keys: the records of deleted users stay.
+    # The acting user and the user concerned. No foreign keys: records outlive deleted users.
     actor_id: Mapped[Id | None] = mapped_column(RowId)
     user_id: Mapped[Id | None] = mapped_column(RowId)
     address: Mapped[str | None] = mapped_column(String(MAX_ADDRESS))
     request_id: Mapped[str | None] = mapped_column(String(64))
-    # Without secrets.
+    # Contains no secrets.
     details: Mapped[dict[str, Any]] = mapped_column(Json())
 
 
 def init_app(app: Flask) -> None:
-    """Purge the table, if records are written."""
+    """Purge the table if records are written."""
     if (days := app.config["AUDIT_DAYS"]) is not None:
         purger.of(app).add(AuditRecord.__tablename__, partial(purge_batch, days))
 
@@ -177,11 +178,12 @@ def init_app(app: Flask) -> None:
 def record(
     action: str, user_id: Id | None = None, actor_id: Id | None = None, **details: Any
 ) -> None:
-    """Write a record, unless AUDIT_DAYS is None, in the transaction of what it tells.
+    """Write a record in the transaction of the recorded action, unless AUDIT_DAYS is None.
 
-    `action` is an Action, or the name of one of the application's, such as `book-lent`. `user_id`
-    is whom it is about and `actor_id` who did it, by default the caller of the request. `details`
-    are stored as JSON, and must not have a secret. Raises ValueError for a malformed name.
+    `action` is an Action, or the name of an action of the application, such as `book-lent`.
+    `user_id` is the user concerned and `actor_id` the acting one, by default the caller of the
+    request. `details` are stored as JSON, and must not have a secret. Raises ValueError for a
+    malformed name.
     """
     if not ACTION_NAME.fullmatch(action):
         raise ValueError(f"an action has at most {MAX_ACTION} letters, digits and -: {action!r}")
@@ -193,7 +195,7 @@ def record_all(
     about: Iterable[tuple[Id | None, Mapping[str, Any]]],
     actor_id: Id | None = None,
 ) -> None:
-    """Write records as `record` does, in one statement; `about` are users, each with details."""
+    """Write records as `record` does, in one statement; `about` has users and their details."""
     found = list(about)
     for _, details in found:
         _announce(action, details)
@@ -220,9 +222,9 @@ def _insert(
 
 
 def record_attempt(action: str, user_id: Id | None = None, **details: Any) -> None:
-    """Write a record of what changes nothing else, at most about MAX_ATTEMPTS an hour.
+    """Write a record outside of a transaction, at most about MAX_ATTEMPTS an hour.
 
-    Otherwise whoever repeats it could fill the disk. The last record has `limitReached`.
+    Otherwise repeated attempts could fill the disk. The last record has `limitReached`.
     """
     _announce(action, details)
     if not _is_enabled():
@@ -242,7 +244,7 @@ def record_attempt(action: str, user_id: Id | None = None, **details: Any) -> No
 
 @contextmanager
 def recording() -> Iterator[None]:
-    """Run one statement and its record in a transaction, which the statement alone needs not."""
+    """Run one statement and its record in a transaction."""
     if _is_enabled():
         with transaction():
             yield
@@ -258,7 +260,7 @@ def find_records(
 ) -> list[AuditRecord]:
     """Return the newest `limit` records, the newest first.
 
-    Only those with this `user_id` as the user or the actor, of this action, or `since` a time.
+    Select those with this `user_id` as the user or the actor, of this action, or `since` a time.
     """
     query = select(AuditRecord).order_by(AuditRecord.id.desc()).limit(limit)
     if user_id is not None:
@@ -271,18 +273,18 @@ def find_records(
 
 
 def purge(days: float) -> int:
-    """Delete the records that are older, in batches; return their number."""
+    """Delete older records in batches; return their number."""
     return purge_all(partial(purge_batch, days))
 
 
 def purge_batch(days: float) -> int:
-    """Delete the oldest records, at most PURGE_BATCH, if they are older; return their number."""
+    """Delete at most PURGE_BATCH of the oldest records if they are older; return their number."""
     is_old = AuditRecord.time < now() - timedelta(days=days)
     return delete_batch(select(AuditRecord.id).order_by(AuditRecord.id), is_old)
 
 
 def _announce(action: str, details: Mapping[str, Any]) -> None:
-    """Send the signal of a record, once it cannot be rolled back any more."""
+    """Send the signal of a record after its transaction has committed."""
     if audited.receivers:
         emit_after_commit(audited, action=action, details=details)
 

@@ -35,8 +35,8 @@ def takes_callback(method: Callable[..., Result]) -> Callable[..., Result]:
 def deliver(callback: Callback, work: Callable[[], tuple[object, object]]) -> None:
     """Call back with the result and response that `work` returns, or with the error it raises.
 
-    An error in how the work was asked for is raised. A callback that takes only two arguments,
-    or one, gets the first ones.
+    An error in the arguments is raised. A callback with only one or two parameters gets the first
+    arguments.
     """
     outcome: tuple[object, ...]
     try:
@@ -52,7 +52,7 @@ def _arity(callback: Callback) -> int:
     try:
         kinds = [known.kind for known in inspect.signature(callback).parameters.values()]
     except ValueError:
-        # A function of C without a signature.
+        # A C function without a signature.
         return 3
     if inspect.Parameter.VAR_POSITIONAL in kinds:
         return 3

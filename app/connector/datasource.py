@@ -38,7 +38,7 @@ from .settings.options import (
 from .types import JsonObject, JsonValue, Settings, Values
 from .values import environment_values
 
-# Returns the id of the request that is served, if there is one.
+# Returns the id of the current request, if there is one.
 RequestId = Callable[[], str | None]
 
 logger = logging.getLogger("app.connector")
@@ -106,9 +106,9 @@ class DataSource:
     def from_config(
         cls, settings: Settings, *, name: str = "rest", request_id: RequestId | None = None
     ) -> Self:
-        """Make a data source; ConfigError lists all problems of the settings. Nothing is sent.
+        """Make a data source; ConfigError lists all problems of the settings. Sends nothing.
 
-        `request_id` returns what calls send in the header that `requestIdHeader` names.
+        `request_id` returns the value of the header that `requestIdHeader` names.
         """
         return cls(settings, name, request_id)
 
@@ -149,8 +149,8 @@ class DataSource:
         >>> User.find(limit=1)
         [<users 1>]
 
-        `plural` is used for the path instead of the name; True makes it from the name.
-        `max_values` is what `maxResponseValues` is by default.
+        `plural` is used for the path instead of the name; True derives it from the name.
+        `max_values` is the default of `maxResponseValues`.
         """
         if not self._context.options["baseURL"]:
             raise ConfigError({"baseURL": ["is needed to bind a resource"]}, self.name)
@@ -248,7 +248,7 @@ def _source_context(filled: object, loaded: JsonObject) -> SourceContext:
 
 def _report(problems: Problems, filled: object, name: str) -> list[ConfigWarning]:
     """Raise the errors or log the warnings, which are returned."""
-    # A message may quote a setting; those from the environment are secrets.
+    # A message may quote a setting, and those from the environment are secrets.
     mask = Redactor(environment_values(filled)).text
     raise_problems(problems, name, mask)
     warnings = [ConfigWarning(path, mask(message)) for path, message in problems.warned]

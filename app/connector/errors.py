@@ -20,7 +20,7 @@ class ConnectorError(Exception):
     request: str | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Unpickled without __init__, which has other parameters than `args`.
+        # Unpickled without __init__, whose parameters are not `args`.
         return _recreate, (type(self), self.args), self.__dict__
 
 
@@ -29,7 +29,7 @@ def _recreate(kind: type[ConnectorError], args: tuple[object, ...]) -> Connector
 
 
 class ConfigError(ConnectorError, ValueError):
-    """The settings are wrong; `errors` maps paths in them to lists of messages."""
+    """Invalid settings; `errors` maps paths in them to lists of messages."""
 
     kind = "config"
 
@@ -43,7 +43,7 @@ class ConfigError(ConnectorError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ConfigWarning:
-    """Settings that can be used but are probably not intended: their path and likely meaning."""
+    """A warning about valid but probably unintended settings: their path and likely meaning."""
 
     path: str
     meaning: str
@@ -62,7 +62,7 @@ def raise_problems(problems: Problems, name: str = "", mask: Callable[[str], str
 
 
 class VariableError(ConnectorError, ValueError):
-    """An argument of a call cannot be used."""
+    """An argument of a call is invalid."""
 
 
 class MissingVariableError(VariableError):
@@ -70,7 +70,7 @@ class MissingVariableError(VariableError):
 
 
 class VariableTypeError(VariableError):
-    """A value does not have the type of its variable, or is not one of its `enum`."""
+    """A value does not have the type of its variable, or is not in its `enum`."""
 
 
 class UnknownVariableError(VariableError, TypeError):
@@ -78,7 +78,7 @@ class UnknownVariableError(VariableError, TypeError):
 
 
 class NotSupportedError(ConnectorError):
-    """There is no conventional request for this method; a template operation can be written."""
+    """There is no conventional request for this method; a template operation can replace it."""
 
 
 class HTTPStatusError(ConnectorError):
@@ -95,7 +95,7 @@ class HTTPStatusError(ConnectorError):
         self.retry_after = retry_after
 
     def to_dict(self) -> JsonObject:
-        """Return the error under the names that clients of LoopBack 3 read."""
+        """Return the error with the property names that LoopBack 3 clients read."""
         return {"statusCode": self.status_code, "message": str(self), "body": self.body}
 
 
@@ -112,13 +112,13 @@ class RateLimitedError(HTTPStatusError):
 
 
 class ResponseError(ConnectorError):
-    """The response cannot be used."""
+    """The response is invalid."""
 
     kind = "remote"
 
 
 class ResponseDecodeError(ResponseError):
-    """The body is not what its headers announce; `text` is its beginning."""
+    """The body does not match its headers; `text` is its beginning."""
 
     def __init__(self, message: str, status_code: int, text: str) -> None:
         super().__init__(message)
@@ -135,7 +135,7 @@ class ResponseTooLargeError(ResponseError):
 
 
 class PaginationError(ResponseError):
-    """A page is repeated, or there are more than `maxPages`."""
+    """A page was requested twice, or there are more than `maxPages`."""
 
 
 class TransportError(ConnectorError):
@@ -153,11 +153,11 @@ class CallTimeoutError(TransportError, TimeoutError):
 
 
 class TLSError(TransportError):
-    """The certificate was not accepted or the handshake failed."""
+    """The certificate was rejected or the handshake failed."""
 
 
 class TooManyCallsError(TransportError):
-    """As many calls as `pool.maxConcurrent` were under way until the time-out."""
+    """The call found no free place among `pool.maxConcurrent` before its time-out."""
 
 
 class TooManyRedirectsError(TransportError):
@@ -170,12 +170,12 @@ class BlockedHostError(TransportError):
 
 @dataclass(slots=True)
 class translate_errors:  # noqa: N801 - a context manager, named like those of contextlib
-    """A context manager that raises what `make` returns instead of certain errors.
+    """A context manager that raises the error `make` returns in place of certain errors.
 
-    A ConnectorError passes as it is.
+    A ConnectorError is raised unchanged.
 
-    The error of a library often holds the value it failed on, which may be a secret. Python
-    keeps it as `__context__` of an error raised in its except block, `raise … from None` only
+    Errors of libraries often contain the value that they failed on, which may be a secret. Python
+    keeps such an error as `__context__` of one raised in its except block; `raise … from None` only
     hides it, and tools that report errors print it. The new error has no context.
     """
 
@@ -189,7 +189,7 @@ class translate_errors:  # noqa: N801 - a context manager, named like those of c
         if not isinstance(error, self.errors) or isinstance(error, ConnectorError):
             return
         translated = self.make(error)
-        # The traceback of the new error shows this frame, so it must not refer to the old one.
+        # The traceback of the new error contains this frame, so it must not refer to the old one.
         del error, _traceback
         try:
             raise translated

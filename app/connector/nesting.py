@@ -1,12 +1,12 @@
-"""Structures of objects and lists, level by level."""
+"""Traversal of nested objects and lists, level by level."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from .errors import ConfigError
 
-#: Levels of a data source's settings, or of a template.
+#: Maximum levels of a data source's settings, or of a template.
 MAX_LEVELS = 50
-# Checked before Mapping, whose check takes five times as long.
+# Checked before Mapping, which takes five times as long.
 SCALARS = (str, int, float)
 
 
@@ -14,7 +14,7 @@ def check_levels(value: object, path: str, name: str = "") -> None:
     """Raise ConfigError for a structure that is nested too deeply, or contains itself."""
     level = [value]
     for _ in range(MAX_LEVELS + 1):
-        # A value that occurs in several places is visited once.
+        # Each container is visited once, even if it occurs several times.
         level = list({id(item): item for item in items_of(level)}.values())
         if not level:
             return

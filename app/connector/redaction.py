@@ -27,19 +27,20 @@ _WORD = re.compile(r"\w")
 _CREDENTIALS = re.compile("//[^/@]*@")
 _SHORT_SECRET = 4
 _MAX_DEPTH = 50
-# Characters of a log line of urllib3 that are kept.
+# Maximum characters of a log line of urllib3.
 _MAX_LOG_LENGTH = 2000
-#: Secrets that are looked for in a text; with more, all of it is masked.
-# The search would take more than 100 ms.
+#: Maximum number of secrets that are searched for in a text; with more, all of it is masked.
+# Searching for more would take over 100 ms.
 MAX_SECRETS = 200
-#: Characters of the secrets that are looked for in a text; with more, all of it is masked.
+#: Maximum characters of the secrets that are searched for; with more, all of the text is masked.
 MAX_CHARACTERS = 20_000
-#: Characters of a name; a value with a longer one is masked: callers can send names of any length.
+#: Maximum characters of a name; a value with a longer name is masked, as callers can send names of
+#: any length.
 MAX_NAME_LENGTH = 256
 
 
 def is_secret_name(name: str) -> bool:
-    """Tell whether a header, query entry or field of this name is a secret."""
+    """Return True if a header, query entry or field of this name is a secret."""
     return len(name) > MAX_NAME_LENGTH or _SECRET_NAME.search(name) is not None
 
 
@@ -81,7 +82,7 @@ class Redactor:
             while 0 <= start < length:
                 end = start + len(form)
                 if len(form) >= _SHORT_SECRET:
-                    # Occurrences that overlap are masked as one, up to the end of the last.
+                    # Overlapping occurrences are masked as one.
                     end = text.rfind(form, start, end + len(form) - 1) + len(form)
                     yield start, end
                 elif _is_whole_word(text, start, end):
@@ -89,7 +90,7 @@ class Redactor:
                 start = text.find(form, end - len(form) + 1, length + len(form))
 
     def url(self, url: str, length: int | None = None) -> str:
-        """Mask the secrets in a url or its first characters, and query entries by name."""
+        """Mask the secrets in a URL or the beginning of one, and query entries by their names."""
         return masked_url(self.prefix(url, len(url) if length is None else length))
 
     def structure(self, value: object, name: str = "", depth: int = 0) -> JsonValue:
@@ -166,14 +167,14 @@ def secrets_by_name(value: object) -> Iterator[str]:
 
 
 def _secret_scalars(level: list[tuple[object, bool]]) -> set[tuple[type, object]]:
-    # 1, 1.0 and true are equal, but not as text.
+    # 1, 1.0 and true are equal, but differ as text.
     return {
         (type(item), item) for item, is_secret in level if is_secret and isinstance(item, SCALARS)
     }
 
 
 def _parts_of(level: list[tuple[object, bool]]) -> list[tuple[object, bool]]:
-    # Most items are scalars, and a call for each would take most of the time.
+    # Most items are scalars, and a function call for each would take most of the time.
     return [
         part
         for item, is_secret in level
@@ -183,7 +184,7 @@ def _parts_of(level: list[tuple[object, bool]]) -> list[tuple[object, bool]]:
 
 
 def _parts(value: object, is_secret: bool) -> Iterable[tuple[object, bool]]:
-    """Return the parts of a structure, each with whether its name is that of a secret."""
+    """Return the parts of a structure, each with whether it has the name of a secret."""
     if isinstance(value, list | tuple):
         return [(item, is_secret) for item in value]
     if isinstance(value, Mapping):
@@ -205,7 +206,7 @@ def scalar_text(value: object) -> str:
         return ""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    # Python cannot write an integer of more than 4,300 digits, so it is never sent.
+    # Python cannot write integers of more than 4,300 digits, so they are never sent.
     with suppress(ValueError):
         return str(value)
     return ""
@@ -240,7 +241,7 @@ class _LogFilter(logging.Filter):
             words = re.split(r"(\s+)", redactor.prefix(record.getMessage(), _MAX_LOG_LENGTH))
             record.msg = "".join(map(masked_url, words))
             record.args = ()
-            # A traceback can contain what the remote sent.
+            # A traceback may contain data that the remote sent.
             record.exc_info = record.exc_text = None
         return True
 

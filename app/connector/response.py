@@ -11,7 +11,7 @@ _MESSAGE_KEYS = ("message", "detail", "title", "error_description", "error")
 
 
 def alias(name: str) -> property:
-    """Return a property that gives an attribute its name in LoopBack 3."""
+    """Return a property that makes an attribute available by its name in LoopBack 3."""
 
     def set_(owner: object, value: object) -> None:
         setattr(owner, name, value)
@@ -31,7 +31,7 @@ class RawResponse:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Response:
-    """The response of a call: status, headers, whose names ignore case, and decoded body.
+    """The response of a call: status, headers (case-insensitive) and decoded body.
 
     >>> response = source.report()  # of a template with `"fullResponse": true`
     >>> response.status_code, response.headers["content-type"], response.body

@@ -41,7 +41,7 @@ def environment_values(value: object) -> list[str]:
 
 
 def string(value: object) -> object:
-    """Return any scalar unchanged; ValueError for an object or a list."""
+    """Return any scalar unchanged; raise ValueError for an object or a list."""
     if isinstance(value, Mapping | list | tuple):
         raise ValueError
     return value
@@ -89,7 +89,7 @@ def json_value(value: object) -> object:
 
 
 def parse_json(document: str | bytes) -> JsonValue:
-    """Read JSON as defined by RFC 8259; ValueError for anything else.
+    """Read JSON as of RFC 8259; raise ValueError for anything else.
 
     `NaN`, `Infinity` and numbers beyond the range of a double are refused, because they could not
     be written as JSON again.
@@ -128,7 +128,7 @@ def _json_of(*types: type) -> Coercer:
 
 
 class VariableType(NamedTuple):
-    """A type of variables: its name in messages, what reads a value, and words that mean it."""
+    """A type of variables: its name in messages, its parser, and the words for it."""
 
     phrase: str = ""
     read: Coercer | None = None
@@ -151,13 +151,13 @@ _NAMES = {word: name for name, known in TYPES.items() for word in (name, *known.
 
 
 def known_type(word: str) -> str | None:
-    """Return the type that a word in any case means, None for an unknown word."""
+    """Return the type for a word in any case, None for an unknown word."""
     return _NAMES.get(word.lower())
 
 
 def to_text(value: object, label: str) -> str:
     """Return a value as text; `label` names it in the error for an object."""
-    # The quickest way for the items of long lists.
+    # The fastest path, for the items of long lists.
     if type(value) is int and abs(value) < _LARGEST_PLAIN_FLOAT:
         return str(value)
     plain = to_json_scalar(value)

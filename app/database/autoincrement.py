@@ -1,8 +1,8 @@
-"""AUTOINCREMENT on SQLite, kept when migrations copy tables, so that no id is generated twice.
+"""Keep AUTOINCREMENT on SQLite when migrations copy tables, so that no id is generated twice.
 
-SQLite changes most of a table by a copy that takes its place. The copy neither has AUTOINCREMENT,
-unless the migration says so, nor knows the ids of rows that were deleted. PostgreSQL changes a
-table as it is.
+SQLite makes most changes of a table by a copy that replaces it. The copy lacks AUTOINCREMENT,
+unless the migration declares it, and the ids of deleted rows are forgotten. PostgreSQL changes
+tables in place.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, Integer, MetaData, inspect, text
 
-# The columns that have ids of deleted rows, by table: the audit log outlives the users.
+# Columns that contain ids of deleted rows, by table: the audit log outlives the users.
 REFERENCES = {"users": ("user_id", "actor_id")}
 
 
@@ -23,7 +23,7 @@ def keep_autoincrement(
 ) -> Iterator[None]:
     """Run migrations; then restore AUTOINCREMENT, and the highest ids, of tables that lost them.
 
-    This also repairs tables that were copied before.
+    Also repairs tables that were copied earlier.
     """
     if connection.dialect.name != "sqlite":
         yield
@@ -63,7 +63,7 @@ def _without_autoincrement(connection: Connection, metadata: MetaData) -> list[s
 
 
 def _has_integer_ids(connection: Connection, table: str) -> bool:
-    """Tell whether a table has integer ids; with another ID_TYPE it has others."""
+    """Return True if a table has integer ids; the ID_TYPE may be another."""
     key = inspect(connection).get_pk_constraint(table)["constrained_columns"]
     columns = inspect(connection).get_columns(table)
     types = [column["type"] for column in columns if column["name"] in key]
@@ -71,7 +71,7 @@ def _has_integer_ids(connection: Connection, table: str) -> bool:
 
 
 def _rebuild(connection: Connection, table: str) -> None:
-    """Copy a table to one with AUTOINCREMENT that takes its place."""
+    """Replace a table by a copy with AUTOINCREMENT."""
     operations = Operations(MigrationContext.configure(connection))
     options = {"sqlite_autoincrement": True}
     with operations.batch_alter_table(table, recreate="always", table_kwargs=options):
@@ -79,7 +79,7 @@ def _rebuild(connection: Connection, table: str) -> None:
 
 
 def _referenced_ids(connection: Connection, table: str) -> list[int]:
-    """Return the highest ids of rows of a table to which the audit log refers."""
+    """Return the highest id of each table's rows to which the audit log refers."""
     if table not in REFERENCES or "audit" not in _tables(connection):
         return [0]
     highest = (f"SELECT max({column}) FROM audit" for column in REFERENCES[table])  # noqa: S608
@@ -87,7 +87,7 @@ def _referenced_ids(connection: Connection, table: str) -> list[int]:
 
 
 def _advance_sequences(connection: Connection, highest: Mapping[str, int]) -> None:
-    """Let each table generate only ids that are higher than these."""
+    """Make each table generate only ids higher than these."""
     created, counted = _tables(connection), _highest_ids(connection)
     for table, seq in highest.items():
         if "AUTOINCREMENT" not in created.get(table, "").upper() or counted.get(table, 0) >= seq:

@@ -10,15 +10,15 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from .dialects import decimal_type, has_decimals
 
-#: Digits of a decimal: SQLite stores them as an integer of 64 bits.
+#: Maximum digits of a decimal: SQLite stores it as a 64-bit integer.
 MAX_PRECISION = 18
 
 
 class ExactDecimal(TypeDecorator[Decimal]):
     """A decimal of at most `precision` digits, `scale` of them after the point; never rounded.
 
-    A NUMERIC on PostgreSQL, and on SQLite, whose NUMERIC is a float, an integer of the last digit's
-    unit.
+    NUMERIC on PostgreSQL; on SQLite, whose NUMERIC is a float, an integer in units of the last
+    digit.
     """
 
     impl = Numeric
@@ -33,33 +33,33 @@ class ExactDecimal(TypeDecorator[Decimal]):
 
     @property
     def storage(self) -> TypeEngine[Any]:
-        """The type that stores the value."""
+        """The column type of the database."""
         return decimal_type(self.precision, self.scale)
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        """Return the type that stores the value."""
+        """Return the column type of the database."""
         return dialect.type_descriptor(self.storage)
 
     @property
     def whole_digits(self) -> int:
-        """The most digits before the point."""
+        """The maximum number of digits before the point."""
         return self.precision - self.scale
 
     def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> Any:
-        """Return what the database stores; raise ValueError for a value that does not fit."""
+        """Return the value to store; raise ValueError if it does not fit."""
         if value is None:
             return None
         exact = self.exact(value)
         return exact if has_decimals(dialect) else int(exact.scaleb(self.scale))
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:
-        """Return the decimal with all its decimals."""
+        """Return the decimal with `scale` digits after the point."""
         if value is None:
             return None
         return Decimal(value).scaleb(0 if has_decimals(dialect) else -self.scale)
 
     def exact(self, value: Decimal) -> Decimal:
-        """Return the value with `scale` decimals; raise ValueError if it would be rounded."""
+        """Return the value with `scale` digits after the point; raise ValueError for more."""
         if not value.is_finite():
             raise ValueError("is not a number")
         if value and value.adjusted() >= self.whole_digits:
@@ -73,8 +73,8 @@ class ExactDecimal(TypeDecorator[Decimal]):
 class Json(TypeDecorator[Any]):
     """A JSON value: an object (`Json(dict)`), an array (`Json(list)`), or any (`Json(object)`).
 
-    Filters compare the items of an array with texts, with numbers if `items` is float, with
-    booleans if it is bool, and with texts and numbers if it is object.
+    Filters compare the items of an array with texts by default, with numbers if `items` is float,
+    with booleans if it is bool, and with texts and numbers if it is object.
     """
 
     impl = JSON
@@ -91,11 +91,11 @@ class Json(TypeDecorator[Any]):
 
 
 class Position(dict[str, float]):
-    """A position on earth: `lat` and `lng` in degrees."""
+    """A position on Earth: `lat` and `lng` in degrees."""
 
 
 class GeoPoint(TypeDecorator[Position]):
-    """A position, stored as JSON with its unit vector: distances then need no trigonometry."""
+    """A position, stored as JSON with its unit vector, so that distances need no trigonometry."""
 
     impl = JSON
     cache_ok = True
@@ -120,7 +120,7 @@ def unit_vector(position: Position) -> dict[str, float]:
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """An aware datetime, stored in UTC and returned in UTC, on every database."""
+    """An aware datetime, stored and returned in UTC on every database."""
 
     impl = DateTime(timezone=True)
     cache_ok = True

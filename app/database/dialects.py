@@ -1,7 +1,7 @@
 """Differences between databases: SQL that is compiled for each, and how transactions begin.
 
-What has no version for a database is compiled as for PostgreSQL. The statements of the service need
-`RETURNING` after INSERT, UPDATE and DELETE, `ON CONFLICT DO UPDATE`, and window functions: a
+A construct without a version for a database is compiled as for PostgreSQL. The service's statements
+need `RETURNING` after INSERT, UPDATE and DELETE, `ON CONFLICT DO UPDATE`, and window functions; a
 further database must have them.
 """
 
@@ -19,14 +19,15 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeEngine
 
 ESCAPE = "\\"
-# How a transaction begins that can write: on SQLite one that starts with a read fails to write if
-# another one wrote since.
+# How a transaction that may write begins: on SQLite, one that begins with a read cannot write after
+# another one has written.
 BEGIN = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "BEGIN"}
-# Seconds to wait for another process that migrates.
+# Seconds to wait for another process that runs migrations.
 MIGRATION_WAIT = 600
-# The key of the lock by which PostgreSQL lets one process migrate at a time; any number will do.
+# The key of PostgreSQL's lock for migrations, which one process holds at a time; any number will
+# do.
 MIGRATION_LOCK = 6513249171
-# That by which it lets one process load fixtures at a time.
+# The key of the lock for loading fixtures.
 FIXTURES_LOCK = 6513249172
 
 
@@ -34,16 +35,16 @@ def _literals(*names: str) -> list[ColumnElement[str]]:
     return [sa.literal_column(f"'{name}'") for name in names]
 
 
-# What SQLite calls the types of texts, numbers and booleans in JSON.
+# SQLite's names for the types of texts, numbers and booleans in JSON.
 TEXTS = _literals("text")
 NUMBERS = _literals("integer", "real")
 BOOLEANS = _literals("true", "false")
-# What the databases call the types of values in JSON.
+# The databases' names for the types of JSON values.
 JSON_TEXTS = [*TEXTS, *_literals("string")]
 JSON_NUMBERS = [*NUMBERS, *_literals("number")]
 JSON_BOOLEANS = [*BOOLEANS, *_literals("boolean")]
 
-# Arguments of a table, in `__table_args__`, whose generated ids are never those of deleted rows.
+# Table arguments, for `__table_args__`, so that ids of deleted rows are never generated again.
 IDS_GIVEN_ONCE: dict[str, Any] = {"sqlite_autoincrement": True}
 # 64 bits; SQLite generates ids only for INTEGER columns.
 BIG_INTEGER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
@@ -52,22 +53,22 @@ UUID_TEXT = sa.Uuid(as_uuid=False).with_variant(sa.String(36), "sqlite")
 
 
 def text_type(length: int) -> TypeEngine[str]:
-    """Return a type of text that sorts by code point, as SQLite's does by itself."""
+    """Return a text type that sorts by code point, as SQLite's does by default."""
     return sa.String(length).with_variant(sa.String(length, collation="C"), "postgresql")
 
 
 def decimal_type(precision: int, scale: int) -> TypeEngine[Any]:
-    """Return a type of exact decimals, and of whole numbers on a database that has none."""
+    """Return a type for exact decimals; it stores integers on a database without decimals."""
     return sa.Numeric(precision, scale).with_variant(sa.BigInteger(), "sqlite")
 
 
 def has_decimals(dialect: Dialect) -> bool:
-    """Tell whether the database has exact decimals: SQLite's are floats."""
+    """Return True if the database has exact decimals; SQLite's are floats."""
     return dialect.name != "sqlite"
 
 
 class CodePoints(FunctionElement[str]):
-    """A text that is compared and sorted by code point, as SQLite does by itself."""
+    """A text that is compared and sorted by code point, as on SQLite."""
 
     inherit_cache = True
 
@@ -99,7 +100,7 @@ def directed(
 
 
 class Among(FunctionElement[bool]):
-    """The condition that a column has one of the values in the list that is a parameter."""
+    """The condition that a column has one of the values in the list passed as a parameter."""
 
     inherit_cache = True
     type = sa.Boolean()
@@ -123,7 +124,7 @@ def _in_json(element: Among, compiler: SQLCompiler, **options: object) -> str:
 
 
 class Like(FunctionElement[bool]):
-    """The condition that a text matches a pattern of `LIKE`, given as one of `GLOB` too.
+    """The condition that a text matches a pattern of `LIKE`, also given as one of `GLOB`.
 
     SQLite's own `LIKE` ignores the case.
     """
@@ -136,7 +137,7 @@ class Like(FunctionElement[bool]):
 
 
 class Contains(Like):
-    """The same for a pattern that is text with % on both sides, given as that text too.
+    """The same for a pattern with text between two %, also given as that text.
 
     SQLite's `instr` hardly depends on the length of the text, as `GLOB` does.
     """
@@ -145,13 +146,13 @@ class Contains(Like):
 
 
 class EndsWith(Like):
-    """The same for a pattern that is text with % before it, given as that text too."""
+    """The same for a pattern with % before a text, also given as that text."""
 
     inherit_cache = True
 
 
 class Regexp(Like):
-    """The same for a regular expression of PostgreSQL in place of the pattern of `LIKE`."""
+    """The same for a regular expression of PostgreSQL instead of the pattern of `LIKE`."""
 
     inherit_cache = True
 
@@ -188,7 +189,7 @@ def _regexp(element: Regexp, compiler: SQLCompiler, **options: object) -> str:
 
 
 class JsonValue(FunctionElement[str]):
-    """The value at a path in a JSON column: as text, on SQLite as a value of its type."""
+    """The value at a path in a JSON column, as text; on SQLite with its own type."""
 
     inherit_cache = True
     type = sa.String()
@@ -199,7 +200,7 @@ class JsonValue(FunctionElement[str]):
 
 
 class JsonType(JsonValue):
-    """The name of the type of that value."""
+    """The name of that value's type."""
 
     inherit_cache = True
 
@@ -229,9 +230,9 @@ def _type(element: JsonType, compiler: SQLCompiler, **options: object) -> str:
 
 
 class HasItem(FunctionElement[bool]):
-    """The condition that a JSON array has an item that equals one of these scalars.
+    """The condition that a JSON array contains one of these scalars.
 
-    It is NULL without an array.
+    NULL if the value is not an array.
     """
 
     inherit_cache = True
@@ -252,14 +253,14 @@ def _contains_array(element: HasItem, compiler: SQLCompiler, **options: object) 
 
 @compiles(HasItem, "sqlite")
 def _has_item(element: HasItem, compiler: SQLCompiler, **options: object) -> str:
-    """Compile one search of the items, which takes long, for all values."""
+    """Compile one search of the items for all values, because the search takes long."""
     column, *values = element.clauses
     items = func.json_each(column).table_valued("value", "type")
     wanted: dict[type, list[ColumnElement[Any]]] = {sa.String: [], sa.Boolean: [], object: []}
     for value in values[: len(values) // 2]:
         wanted[next(kind for kind in wanted if isinstance(value.type, kind))].append(value)
     types = zip(wanted.values(), (TEXTS, BOOLEANS, NUMBERS), strict=True)
-    # An IN of no values is a subquery for each item.
+    # An IN with no values would run a subquery for each item.
     is_equal = [items.c.value.in_(some) & items.c.type.in_(names) for some, names in types if some]
     exists = items.select().where(sa.or_(*is_equal)).exists()
     return f"({compiler.process(sa.case((column.is_not(None), exists)), **options)})"
@@ -272,15 +273,15 @@ def _processed(
 
 
 def begin(connection: Connection) -> None:
-    """Begin a transaction that can write."""
+    """Begin a transaction that may write."""
     connection.exec_driver_sql(BEGIN[connection.dialect.name])
 
 
 @contextmanager
 def limited_transaction(connection: Connection, milliseconds: int) -> Iterator[None]:
-    """Run a block in a transaction, not committed, that waits no longer than this for a lock.
+    """Run a block in a transaction that is not committed, and limit its waiting for locks.
 
-    On PostgreSQL each of its statements may take no longer either.
+    PostgreSQL limits each of its statements to the same time.
     """
     if connection.dialect.name != "sqlite":
         begin(connection)
@@ -297,9 +298,9 @@ def limited_transaction(connection: Connection, milliseconds: int) -> Iterator[N
 
 
 def begin_migration(connection: Connection) -> None:
-    """Begin a transaction that waits for that of another process that migrates.
+    """Begin a transaction after that of any other process that runs migrations has ended.
 
-    It leaves settings in the connection that others must not use.
+    Changes settings of the connection, which must not be reused.
     """
     if connection.dialect.name == "sqlite":
         _begin_sqlite_migration(connection)
@@ -308,9 +309,9 @@ def begin_migration(connection: Connection) -> None:
 
 
 def _begin_sqlite_migration(connection: Connection) -> None:
-    """Begin, with foreign keys off: to change a table, SQLite copies and then drops it.
+    """Begin with foreign keys off: SQLite changes a table by copying and dropping it.
 
-    Dropping it would delete the rows that refer to its rows.
+    Dropping it would delete the rows of other tables that refer to it.
     """
     connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
     connection.exec_driver_sql(f"PRAGMA busy_timeout={MIGRATION_WAIT * 1000}")
@@ -318,10 +319,10 @@ def _begin_sqlite_migration(connection: Connection) -> None:
 
 
 def _begin_postgresql_migration(connection: Connection) -> None:
-    """Begin, without the time-outs of requests' statements and transactions.
+    """Begin without the time-outs for requests' statements and transactions.
 
-    Their lock time-out stays: requests would queue behind a migration that waits for a lock. All
-    is set for this transaction alone: PgBouncer gives the connection to others.
+    The lock time-out stays: requests would queue behind a migration that waits for a lock. The
+    settings are local to this transaction, because PgBouncer passes the connection on.
     """
     begin(connection)
     _lift_time_out(connection)
@@ -332,7 +333,7 @@ def _begin_postgresql_migration(connection: Connection) -> None:
 
 
 def lock_others_out(connection: Connection, lock: int) -> None:
-    """Let other transactions with the same lock wait for the end of this one.
+    """Make other transactions with the same lock wait for the end of this one.
 
     SQLite has one writer at a time anyway.
     """
@@ -344,32 +345,32 @@ def lock_others_out(connection: Connection, lock: int) -> None:
 
 
 def _lift_time_out(connection: Connection) -> None:
-    """Let statements of PostgreSQL take as long as they need until the transaction ends."""
+    """Remove PostgreSQL's time limit of statements until the transaction ends."""
     connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
     driver: Any = connection.connection.dbapi_connection
     driver.bound = None
 
 
 def insert_for(dialect: str) -> Any:
-    """Return the `insert` of a database, which has `on_conflict_do_update`.
+    """Return the database's `insert` construct, which has `on_conflict_do_update`.
 
-    The engine has imported its dialect; the other one takes time and memory.
+    The engine has already imported its dialect; importing another takes time and memory.
     """
     return import_module(f"sqlalchemy.dialects.{dialect}").insert
 
 
 def reads_whole_results(dialect: Dialect) -> bool:
-    """Tell whether the driver reads all rows of a result at once, unless it has a cursor.
+    """Return True if the driver, without a server-side cursor, reads all rows at once.
 
-    SQLite's rows are read one by one in any case.
+    SQLite always reads row by row.
     """
     return dialect.name == "postgresql"
 
 
 def count_on_after(connection: Connection, table: sa.Table, highest: int) -> None:
-    """Let the database generate only ids after this one; SQLite does so when it is stored.
+    """Make the database generate only ids after this one; SQLite does so when it is stored.
 
-    To be called in a transaction: ids that are given out meanwhile would be given out again.
+    Must run in a transaction: ids taken meanwhile would be generated again.
     """
     if connection.dialect.name != "postgresql":
         return
@@ -377,11 +378,11 @@ def count_on_after(connection: Connection, table: sa.Table, highest: int) -> Non
     sequence = connection.scalar(sa.select(func.pg_get_serial_sequence(quoted, "id")))
     if sequence is None:
         return
-    # Only if it would generate one of these ids: asking it for the next one would take that.
+    # Only if the sequence would generate this id; asking it for the next one would use one up.
     next_id = sa.literal_column("last_value + CAST(is_called AS integer)", sa.BigInteger())
     count_on = sa.select(func.setval(sequence, highest)).select_from(sa.text(sequence))
     would_generate = sa.select(next_id <= highest).select_from(sa.text(sequence))
     if connection.scalar(would_generate):
-        # Others cannot take ids until the transaction ends.
+        # The lock keeps others from taking ids until the transaction ends.
         connection.execute(sa.text(f"LOCK TABLE {quoted} IN SHARE ROW EXCLUSIVE MODE"))
         connection.execute(count_on.where(next_id <= highest))

@@ -32,35 +32,35 @@ POSTGRES_DEFAULTS = {
     "keepalives_count": 2,
     "tcp_user_timeout": 10_000,
 }
-# libpq's parameter for the server that it chooses of several; by default the first that answers.
+# libpq's parameter that selects one of several servers; by default the first that answers.
 TARGET = "target_session_attrs"
 FIXED_OPTIONS = {"isolation_level": "AUTOCOMMIT", "hide_parameters": True}
-#: Seconds after which PostgreSQL ends a transaction that sends nothing, as that of a host that
-#: died.
-# Longer than the calls of data sources that a hook may make in one.
+#: Seconds after which PostgreSQL ends an idle transaction, such as that of a host that died.
+# Longer than any calls of data sources that a hook makes within a transaction.
 IDLE_IN_TRANSACTION = 60
-#: Database connections of a process beyond `THREADS`: for the outbox, the purge, and a scrape of
-#: the metrics.
+#: Database connections of a process in addition to `THREADS`: for the outbox, the purge, and a
+#: metrics scrape.
 POOL_OVERFLOW = 3
-#: Compiled statements that a process keeps, of about 30 kB each.
-# Filters make any number of them. SQLAlchemy keeps half as many more for a while.
+#: Maximum compiled statements that a process keeps, about 30 kB each.
+# Filters produce any number of statements. SQLAlchemy temporarily keeps half as many more.
 QUERY_CACHE = 200
-# KiB of a SQLite file that a connection keeps in memory, instead of 2,000: a process has several,
-# and the system keeps the file for all of them.
+# KiB of a SQLite file cached by a connection, instead of 2,000: a process has several connections,
+# and the system caches the file for all of them.
 PAGE_CACHE = 500
-# What executes the statements of `statements` on PostgreSQL, in the `info` of a connection.
+# The key in the `info` of a PostgreSQL connection for the executor of prepared statements.
 STATEMENTS = "statements"
-# The seconds that it waits for an answer there.
+# The key for the seconds to wait for an answer.
 BOUND = "bound"
 ALL_BUT_OWNER = stat.S_IRWXG | stat.S_IRWXO
 
 
 def read_url(address: str) -> URL:
-    """Return the URL of a database; raise ValueError, whose text has nothing of the address."""
+    """Return the URL of a database; raise ValueError without quoting the URL."""
     try:
         return make_url(address)
     except (ArgumentError, ValueError):
-        # SQLAlchemy quotes what it takes for the port, which may be a password without a host.
+        # SQLAlchemy quotes what it takes for the port, which may be a password if the host is
+        # missing.
         raise ValueError(
             "the address must look like postgresql+psycopg://user:password@host:5432/database or"
             " sqlite:///file"
@@ -70,8 +70,8 @@ def read_url(address: str) -> URL:
 def engine_options(config: Settings) -> dict[str, object]:
     """Return the arguments of `create_engine`: the defaults, overridden by the settings.
 
-    Autocommit and hidden parameters cannot be overridden: statements commit by themselves unless
-    they are in a `transaction()`, and errors and logs never contain their values.
+    Autocommit and hidden parameters cannot be overridden: statements commit by themselves outside
+    of a `transaction()`, and errors and logs never contain values.
     """
     given = config["SQLALCHEMY_ENGINE_OPTIONS"]
     url = read_url(config["SQLALCHEMY_DATABASE_URI"])
@@ -83,7 +83,7 @@ def engine_options(config: Settings) -> dict[str, object]:
 
 
 def _pool_options(url: URL, config: Settings) -> dict[str, object]:
-    """Return the pool's size: a connection for each thread; SQLite in memory has only one."""
+    """Return the pool's size: a connection for each thread, or one for SQLite in memory."""
     if "poolclass" in config["SQLALCHEMY_ENGINE_OPTIONS"] or _is_in_memory(url):
         return {}
     return {
@@ -99,7 +99,7 @@ def _is_in_memory(url: URL) -> bool:
 
 
 def _is_file(url: URL) -> bool:
-    """Tell whether the database is a SQLite file given by a path, not by a `file:` URI."""
+    """Return True if the database is a SQLite file given by a path, not by a `file:` URI."""
     is_sqlite = url.get_backend_name() == "sqlite"
     return is_sqlite and not _is_in_memory(url) and not str(url.database).startswith("file:")
 
@@ -107,7 +107,8 @@ def _is_file(url: URL) -> bool:
 def connect_arguments(url: URL, config: Settings) -> dict[str, object]:
     """Return the arguments of psycopg that are not in the URL of a PostgreSQL server.
 
-    PgBouncer accepts no `options`, and its connections have other prepared statements each time.
+    PgBouncer accepts no `options`, and each transaction may run on a connection that lacks our
+    prepared statements.
     """
     given = config["SQLALCHEMY_ENGINE_OPTIONS"].get("connect_args", {})
     defaults = {name: POSTGRES_DEFAULTS[name] for name in POSTGRES_DEFAULTS.keys() - url.query}
@@ -118,7 +119,7 @@ def connect_arguments(url: URL, config: Settings) -> dict[str, object]:
 
 
 def _choice_of_host(url: URL) -> dict[str, object]:
-    """Return which of several hosts libpq chooses, if the URL does not say it."""
+    """Return which of several hosts libpq selects, unless the URL says so."""
     hosts = url.query.get("host", "")
     has_several = not isinstance(hosts, str) or "," in hosts
     is_given = TARGET in url.query
@@ -126,9 +127,9 @@ def _choice_of_host(url: URL) -> dict[str, object]:
 
 
 def _postgres_options(url: URL, statement_timeout: float) -> str:
-    """Return the time-outs that a connection starts with; the URL's `options` take precedence.
+    """Return the time-outs of a new connection; the URL's `options` take precedence.
 
-    The lock time-out matters where the statement time-out is disabled, as in migrations.
+    The lock time-out applies where the statement time-out is disabled, as in migrations.
     """
     milliseconds = _milliseconds(statement_timeout)
     ours = {
@@ -144,7 +145,7 @@ def _postgres_options(url: URL, statement_timeout: float) -> str:
 def prepare_engine(engine: Engine, config: Settings, logger: Logger) -> None:
     """Register event listeners: SQLite's pragmas and time-outs, PostgreSQL's dead connections."""
     statement_timeout = config["STATEMENT_TIMEOUT"]
-    # Read by RowId.
+    # Used by RowId.
     engine.dialect.id_type = config["ID_TYPE"]  # type: ignore[attr-defined]
     if _is_file(engine.url):
         _protect_file(str(engine.url.database), logger)
@@ -160,11 +161,11 @@ def prepare_engine(engine: Engine, config: Settings, logger: Logger) -> None:
 
 
 def require_primary(engine: Engine) -> None:
-    """Refuse new connections to standbys, of an engine that `prepare_engine` has prepared.
+    """Refuse new connections to standbys; the engine was set up by `prepare_engine`.
 
-    A proxy takes the last primary for the present one for some seconds, and a standby may lack what
-    was acknowledged. A server ends its connections before it becomes a standby, so that none has
-    to be asked again.
+    For some seconds after a failover, a proxy may still take the old primary for the present one,
+    and a standby may lack acknowledged writes. A server closes its connections before it becomes a
+    standby, so established ones need no check.
     """
     if engine.dialect.name == "postgresql":
         event.listen(engine, "connect", lambda connection, _record: connection.refuse_standby())
@@ -196,7 +197,7 @@ def _prepare_postgresql(
 
 
 def _libpq() -> Any:
-    """Import what imports the driver, which an installation for SQLite does not have."""
+    """Import the modules that need the driver, which an installation for SQLite does not have."""
     return import_module("app.database.libpq")
 
 
@@ -205,9 +206,10 @@ def _milliseconds(seconds: float) -> int:
 
 
 def _replace_read_only(dialect: Dialect, is_writable: Callable[[], bool]) -> None:
-    """Replace connections that only read, which they would go on to do.
+    """Replace connections that are read-only, as they would remain so.
 
-    A new one may not, if PostgreSQL has another primary, or SQLite's file is writable again.
+    A new connection may write if PostgreSQL has another primary, or SQLite's file is writable
+    again.
     """
     is_lost = dialect.is_disconnect
 
@@ -218,9 +220,9 @@ def _replace_read_only(dialect: Dialect, is_writable: Callable[[], bool]) -> Non
 
 
 def _is_writable(path: str) -> bool:
-    """Tell whether the file of a database, its folder and the files beside it can be written.
+    """Return True if the database file, its folder and the files beside it can be written.
 
-    Until then connections are kept, because SQLite leaves files open that others have locked.
+    Connections are kept until then, because SQLite keeps files open that others have locked.
     """
     needed = path, os.path.dirname(path) or ".", f"{path}-wal", f"{path}-shm"
     return all(os.access(file, os.W_OK) for file in needed if os.path.exists(file))
@@ -228,9 +230,9 @@ def _is_writable(path: str) -> bool:
 
 @contextmanager
 def brief_transaction(engine: Engine, seconds: float) -> Iterator[Connection]:
-    """Yield a connection of its own in a transaction that waits no longer than this for a lock.
+    """Yield a separate connection in a transaction, and limit its waiting for locks.
 
-    On PostgreSQL each of its statements may take no longer either.
+    PostgreSQL limits each of its statements to the same time.
     """
     with engine.connect() as connection, limited_transaction(connection, round(seconds * 1000)):
         yield connection
@@ -238,9 +240,9 @@ def brief_transaction(engine: Engine, seconds: float) -> Iterator[Connection]:
 
 
 def _limit_statements(engine: Engine, seconds: float) -> None:
-    """Wait this long for a lock on SQLite, and interrupt statements of requests after this time.
+    """Limit the waiting for locks on SQLite, and the statements of requests.
 
-    Statements of migrations and commands have no limit.
+    Statements of migrations and commands are not limited.
     """
 
     @event.listens_for(engine, "connect")
@@ -262,16 +264,16 @@ def _limit_statements(engine: Engine, seconds: float) -> None:
 
 
 def limit_statement(connection: Connection | PoolProxiedConnection) -> None:
-    """Start the time-out of the next statement of a connection, if it is SQLite's."""
+    """Start the time-out of a SQLite connection's next statement."""
     if limit := connection.info.get("limit"):
         limit()
 
 
 def _protect_file(path: str, logger: Logger) -> None:
-    """Create the file with access for its owner only; SQLite copies the mode to its journal files.
+    """Create the file with access for its owner only; SQLite gives its journal files the same mode.
 
-    Warns about an existing file with wider permissions. If the file cannot be created, SQLite
-    reports the error.
+    Logs a warning about an existing file with wider permissions. If the file cannot be created,
+    SQLite reports the error later.
     """
     with suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -284,11 +286,11 @@ def _protect_file(path: str, logger: Logger) -> None:
 def _refuse_ended(
     connection: Any, record: ConnectionPoolEntry, _proxy: PoolProxiedConnection
 ) -> None:
-    """Invalidate the pool if the server has closed this connection, without a round trip.
+    """Invalidate the pool if the server has closed this connection; needs no round trip.
 
     An idle connection is readable only if the server has closed it or is about to.
     """
-    # A transaction may have lifted it.
+    # A transaction may have removed it.
     connection.bound = record.info[BOUND]
     if connection.closed:
         raise InvalidatePoolError
@@ -299,8 +301,8 @@ def _refuse_ended(
 
 
 def abandon(pooled: PoolProxiedConnection, engine: Engine) -> None:
-    """Invalidate this connection, and those as old, which are to the same server.
+    """Invalidate this connection and all older ones, which lead to the same server.
 
-    SQLAlchemy has no public name for what it does so after errors of its own executions.
+    SQLAlchemy does the same after errors of its own executions, and has no public name for it.
     """
     engine.pool._invalidate(pooled)

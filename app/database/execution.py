@@ -12,33 +12,33 @@ from .engine import STATEMENTS, abandon, limit_statement
 
 Convert = Callable[[Any], Any]
 Result = TypeVar("Result")
-# Returns what is made of the rows of a driver's cursor.
+# Returns a result made from the rows of a driver's cursor.
 Read = Callable[["Compiled", Any], Result]
 
-# Rows that are fetched at a time.
+# Rows fetched at a time.
 PARTITION = 100
 
 
 @dataclass(slots=True)
 class Compiled:
-    """A statement compiled for one database, with the conversions of its values and columns."""
+    """A statement compiled for one database, with the processors of its values and columns."""
 
     sql: str
     # The same for libpq.
     command: bytes
-    # The names of the parameters in order, if they are positional.
+    # The names of the parameters in order, if the driver's are positional.
     positions: Sequence[str] | None
     bind: Mapping[str, Convert]
-    # The values of literals in the statement, converted for the driver.
+    # The literal values in the statement, converted for the driver.
     fixed: Mapping[str, Any]
     row: type[Any]
     columns: Sequence[ColumnElement[Any]]
-    # Known from the first execution on: they may depend on the driver's type of a column.
+    # Set at the first execution: it may depend on the driver's type of a column.
     read: Sequence[tuple[int, Convert]] | None = None
 
 
 def take(engine: Engine, sql: str = "") -> PoolProxiedConnection:
-    """Return a connection of the pool; raise SQLAlchemy's errors for those of the driver."""
+    """Return a pooled connection; raise SQLAlchemy's errors in place of the driver's."""
     try:
         return engine.raw_connection()
     except engine.dialect.loaded_dbapi.Error as error:
@@ -58,7 +58,7 @@ def fetch(
     engine: Engine,
     read: Read[Result],
 ) -> Result:
-    """Read the driver's rows; raise SQLAlchemy's errors for those of the driver."""
+    """Read the driver's rows; raise SQLAlchemy's errors in place of the driver's."""
     bound: Any = {
         **compiled.fixed,
         **values,
@@ -85,7 +85,7 @@ def fetch(
 
 
 def translate(error: Any, engine: Engine, sql: str, lost: bool = False) -> BaseException:
-    """Return SQLAlchemy's error for one of the driver."""
+    """Return SQLAlchemy's error for an error of the driver."""
     translated: BaseException = DBAPIError.instance(
         sql,
         None,
@@ -101,7 +101,7 @@ def translate(error: Any, engine: Engine, sql: str, lost: bool = False) -> BaseE
 def _readers(
     columns: Sequence[ColumnElement[Any]], description: Sequence[Any], dialect: Dialect
 ) -> Iterator[tuple[int, Convert]]:
-    """Yield the place and conversion of each column whose driver's value is not its type's."""
+    """Yield position and processor of each column whose driver values need conversion."""
     for place, (column, described) in enumerate(zip(columns, description, strict=True)):
         kind = column.type.dialect_impl(dialect)
         if convert := kind.result_processor(dialect, described[1]):
@@ -109,7 +109,7 @@ def _readers(
 
 
 def rows(compiled: Compiled, cursor: Any) -> Iterator[Any]:
-    """Yield the rows as named tuples, their values converted."""
+    """Yield the rows as named tuples of converted values."""
     while records := cursor.fetchmany(PARTITION):
         for record in records:
             yield _as_row(compiled, record)
@@ -122,7 +122,7 @@ def first(compiled: Compiled, cursor: Any) -> Any:
 
 
 def _as_row(compiled: Compiled, record: Sequence[Any]) -> Any:
-    """Return a driver's row as a named tuple, its values converted."""
+    """Return a driver's row as a named tuple of converted values."""
     values = list(record)
     for place, convert in compiled.read or ():
         values[place] = convert(values[place])

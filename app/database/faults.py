@@ -1,4 +1,4 @@
-"""Errors of the database, by their codes: SQLSTATEs of PostgreSQL, names of SQLite's errors.
+"""Classification of database errors by code: PostgreSQL's SQLSTATEs, SQLite's error names.
 
 The functions take an error of SQLAlchemy, or of the driver.
 """
@@ -8,24 +8,25 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.exc import TimeoutError
 
-# PostgreSQL's query_canceled and lock_not_available, and their equivalents in SQLite.
+# PostgreSQL's query_canceled and lock_not_available, and SQLite's equivalents.
 TIMEOUTS = {"57014", "55P03", "SQLITE_INTERRUPT", "SQLITE_BUSY"}
-# PostgreSQL's undefined_table and undefined_column, and the words of SQLite, which has no code.
+# PostgreSQL's undefined_table and undefined_column, and SQLite's messages, as it has no codes for
+# them.
 MISSING = {"42P01", "42703"}
 MISSING_IN_SQLITE = ("no such table", "no such column", "has no column named")
-# PostgreSQL's read_only_sql_transaction: the server has become a standby, or is to become one.
+# PostgreSQL's read_only_sql_transaction: the server has become a standby, or is about to.
 READ_ONLY = "25006"
 READ_ONLY_IN_SQLITE = "SQLITE_READONLY"
 UNIQUE = {"23505", "SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"}
 FOREIGN_KEY = {"23503", "SQLITE_CONSTRAINT_FOREIGNKEY"}
-# The columns in PostgreSQL's `Key (sku)=(LAMP-1) already exists.`, and the same in any language.
+# The columns in PostgreSQL's `Key (sku)=(LAMP-1) already exists.`, in any language.
 POSTGRES_COLUMNS = re.compile(r"\((.*?)\)=\(")
-# Table and columns in SQLite's `UNIQUE constraint failed: products.sku, products.name`.
+# The table and columns in SQLite's `UNIQUE constraint failed: products.sku, products.name`.
 SQLITE_COLUMNS = re.compile(r"(\w+)\.(\w+)(?:, |$)")
-# PostgreSQL's not_null_violation, SQLite's, and its words about a column that is added.
+# PostgreSQL's not_null_violation, SQLite's, and SQLite's message about an added column.
 MISSING_VALUE = {"23502", "SQLITE_CONSTRAINT_NOTNULL"}
 MISSING_VALUE_IN_SQLITE = "Cannot add a NOT NULL column"
-# What PgBouncer says about the `options` of a connection.
+# PgBouncer's message about the `options` of a connection.
 REFUSED_OPTIONS = "unsupported startup parameter"
 
 
@@ -37,51 +38,51 @@ class Violated(NamedTuple):
 
 
 def error_code(error: BaseException | None) -> str | None:
-    """Return PostgreSQL's SQLSTATE or the name of SQLite's error; None if there is neither."""
+    """Return PostgreSQL's SQLSTATE or the name of SQLite's error; None without either."""
     cause = _cause(error)
     code: str | None = getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorname", None)
     return code
 
 
 def error_reason(error: BaseException) -> str:
-    """Return the first line of what the driver says, which may quote values, or nothing."""
+    """Return the first line of the driver's message, which may quote values; empty without one."""
     return str(_cause(error)).strip().partition("\n")[0]
 
 
 def is_timeout(error: BaseException) -> bool:
-    """Tell whether a statement, or waiting for a lock or a connection, took too long."""
+    """Return True if a statement, or waiting for a lock or a connection, timed out."""
     return isinstance(error, TimeoutError) or error_code(error) in TIMEOUTS
 
 
 def is_missing_table(error: BaseException) -> bool:
-    """Tell whether a table does not exist, or one of its columns."""
+    """Return True if a table or column does not exist."""
     reason = error_reason(error)
     return error_code(error) in MISSING or any(words in reason for words in MISSING_IN_SQLITE)
 
 
 def is_missing_value(error: BaseException) -> bool:
-    """Tell whether a row would be without a value in a column that needs one."""
+    """Return True if a NOT NULL constraint was violated."""
     return error_code(error) in MISSING_VALUE or MISSING_VALUE_IN_SQLITE in error_reason(error)
 
 
 def is_read_only(error: BaseException | None) -> bool:
-    """Tell whether the database refused a statement because this connection only reads."""
+    """Return True if a statement was refused because the connection is read-only."""
     code = error_code(error) or ""
     return code == READ_ONLY or code.startswith(READ_ONLY_IN_SQLITE)
 
 
 def is_refused_options(error: BaseException) -> bool:
-    """Tell whether PgBouncer refused a connection because of its `options`."""
+    """Return True if PgBouncer refused a connection because of its `options`."""
     return REFUSED_OPTIONS in error_reason(error)
 
 
 def is_foreign_key_violation(error: BaseException) -> bool:
-    """Tell whether other rows refer to the row, or it refers to a row that is gone."""
+    """Return True if a foreign key was violated: rows refer to the row, or it to a missing one."""
     return error_code(error) in FOREIGN_KEY
 
 
 def violated_columns(error: BaseException) -> Violated | None:
-    """Return the unique constraint that the database names; None for any other error."""
+    """Return the unique constraint that was violated; None for any other error."""
     if error_code(error) not in UNIQUE:
         return None
     cause = _cause(error)

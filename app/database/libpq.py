@@ -1,4 +1,4 @@
-"""Statements of PostgreSQL by libpq's functions, at a third of the cost of psycopg's cursors."""
+"""PostgreSQL statements by libpq's functions, at a third of the cost of psycopg's cursors."""
 
 from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -14,17 +14,16 @@ from psycopg.waiting import wait
 
 Awaited = TypeVar("Awaited")
 
-# Enumerations are slow to read in Python 3.11.
+# Enumerations are slow to access in Python 3.11.
 AUTO, NOT_PREPARED, TO_PREPARE = PyFormat.AUTO, Prepare.NO, Prepare.SHOULD
 FAILED = ExecStatus.FATAL_ERROR
-#: Seconds that PostgreSQL has for its answer beyond `STATEMENT_TIMEOUT`, by which it ends a
-#: statement itself.
-# A process of it that is stopped, or that waits for a disk, answers nothing, while its host
-# acknowledges what is sent. A commit has no time-out there: it may wait for a standby.
+#: Seconds to wait for PostgreSQL beyond `STATEMENT_TIMEOUT`, at which it ends a statement itself.
+# A server process that is stopped, or waits for a disk, does not answer, although its host
+# acknowledges packets. A commit has no time-out on the server: it may wait for a standby.
 GRACE = 5.0
-# Seconds between two looks of psycopg for a signal.
+# Seconds between psycopg's checks for a signal.
 INTERVAL = 0.1
-# The server's time-out of statements, in seconds, and whether it is a standby.
+# The server's statement time-out in seconds, and whether it is a standby.
 SERVER = (
     "SELECT extract(epoch FROM current_setting('statement_timeout')::interval)::float8,"
     " pg_is_in_recovery()"
@@ -32,11 +31,11 @@ SERVER = (
 
 
 class BoundedConnection(Connection[Any]):
-    """A connection that is closed when PostgreSQL does not answer in time."""
+    """A connection that is closed if PostgreSQL does not answer in time."""
 
-    #: Seconds for an answer; None without a limit.
+    #: Seconds to wait for an answer; None without a limit.
     bound: float | None = None
-    #: Whether the server was a standby when it was asked.
+    #: Whether the server was a standby when the connection was opened.
     is_standby = False
 
     def wait(
@@ -45,7 +44,7 @@ class BoundedConnection(Connection[Any]):
         interval: float = INTERVAL,
         timeout: float | None = None,
     ) -> Awaited:
-        """Wait for what a generator of psycopg returns; raise OperationalError after the bound."""
+        """Run a generator of psycopg to its result; raise OperationalError after the bound."""
         if timeout is not None:
             return super().wait(gen, interval, timeout)
         try:
@@ -54,7 +53,7 @@ class BoundedConnection(Connection[Any]):
             raise self._give_up() from None
 
     def result(self) -> PGresult:
-        """Return the result of the statement that was sent, as `wait` does."""
+        """Return the result of a statement that was sent, as `wait` does."""
         pgconn = self.pgconn
         try:
             result: PGresult = wait(execute(pgconn), pgconn.socket, INTERVAL, self.bound)[-1]
@@ -67,11 +66,11 @@ class BoundedConnection(Connection[Any]):
         return OperationalError(f"the server has not answered for {self.bound:g} s")
 
     def ask_server(self, seconds: float) -> None:
-        """Ask the server for its time-out of statements, and whether it is a standby.
+        """Query the server's statement time-out, and whether it is a standby.
 
-        It has so many seconds, and GRACE, for the answer; later ones are waited for as long as its
-        time-out says, and GRACE. Without a time-out there, as of a role behind PgBouncer, there is
-        none here.
+        The server has `seconds` plus GRACE for this answer, and its own time-out plus GRACE for
+        later ones. If it has no time-out, such as for a role behind PgBouncer, there is no limit
+        here either.
         """
         self.bound = seconds + GRACE
         value, is_standby = self.query(SERVER)
@@ -86,7 +85,7 @@ class BoundedConnection(Connection[Any]):
             raise OperationalError("the server is a standby, and not the primary")
 
     def query(self, sql: str) -> list[str | None]:
-        """Return the one row of a query, its values as text; close the connection if it fails."""
+        """Return the only row of a query, as text values; close the connection if it fails."""
         try:
             self.pgconn.send_query_params(sql.encode(), None)
             result = self.result()
@@ -100,24 +99,24 @@ class BoundedConnection(Connection[Any]):
 
 
 class Query(NamedTuple):
-    """What psycopg knows a prepared statement by."""
+    """The key by which psycopg knows a prepared statement."""
 
     query: bytes
     types: tuple[int, ...]
 
 
 class Records:
-    """The rows of a result, which are read like those of a cursor."""
+    """The rows of a result, read like those of a cursor."""
 
     def __init__(self, result: PGresult, transformer: Any) -> None:
         self._result = result
-        # The connection's: others may use it between two calls.
+        # The connection's own, which others may use between two calls.
         self._transformer = transformer
         self._next = 0
 
     @property
     def description(self) -> list[tuple[None, int]]:
-        """The type of each column, in the second place."""
+        """The columns' types, each in second place."""
         return [(None, self._result.ftype(column)) for column in range(self._result.nfields)]
 
     def fetchone(self) -> tuple[Any, ...] | None:
@@ -130,21 +129,21 @@ class Records:
         return row
 
     def fetchmany(self, size: int) -> list[tuple[Any, ...]]:
-        """Return the next rows, at most so many."""
+        """Return the next rows, at most `size`."""
         first, self._next = self._next, min(self._next + size, self._result.ntuples)
         self._transformer.set_pgresult(self._result)
         rows: list[tuple[Any, ...]] = self._transformer.load_rows(first, self._next, tuple)
         return rows
 
     def close(self) -> None:
-        """Do nothing: all rows are here."""
+        """Do nothing: all rows are already loaded."""
 
 
 class Statements:
-    """Executes statements that return rows by one connection.
+    """Executes row-returning statements on one connection.
 
-    psycopg decides when one is prepared, as of those that its cursors execute: not behind
-    PgBouncer, and anew after it has deallocated all.
+    psycopg decides when to prepare a statement, as for its cursors: not behind PgBouncer, and again
+    after all were deallocated.
     """
 
     def __init__(self, connection: BoundedConnection) -> None:

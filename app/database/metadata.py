@@ -1,4 +1,4 @@
-"""Tables of an app: those that every app has, and its own."""
+"""Tables of an app: those that all apps share, and its own."""
 
 from collections.abc import Iterator
 
@@ -15,24 +15,24 @@ def _new_metadata(_app: Flask) -> MetaData:
     return MetaData(naming_convention=Base.metadata.naming_convention)
 
 
-# The tables that only this app has, or that it has with other columns. They follow from its
-# settings and its models in JSON; all others are in `db.metadata`.
+# The tables that only this app has, or has with other columns, by its settings and models in JSON;
+# all others are in `db.metadata`.
 app_metadata = AppState("tables of its own", factory=_new_metadata)
 
 
 def project_tables() -> dict[str, Table]:
-    """Return the tables in `db.metadata` that are not the product's: those of the project's Python.
+    """Return the tables in `db.metadata` of the project's Python models.
 
-    The product's are those of the models in its package.
+    The product's tables are those of models in its package.
     """
     own = {getattr(model, "__table__", None) for model in _models() if _is_own(model)}
     return {name: table for name, table in db.metadata.tables.items() if table not in own}
 
 
 def drop_project_models() -> None:
-    """Forget the tables of the project's Python and the names of its models, for another project.
+    """Remove the tables and model names of the project's Python, for another project.
 
-    The models stay usable by the apps that have them.
+    Apps that already have the models can still use them.
     """
     for table in project_tables().values():
         db.metadata.remove(table)
@@ -42,7 +42,7 @@ def drop_project_models() -> None:
 
 
 def _models(base: type[Base] = Model) -> Iterator[type[Base]]:
-    """Yield the classes of models, also one whose declaration failed."""
+    """Yield the model classes, including any whose declaration failed."""
     for model in base.__subclasses__():
         yield model
         yield from _models(model)
@@ -55,7 +55,7 @@ def _is_own(model: type[Base]) -> bool:
 def type_foreign_keys(app: Flask) -> None:
     """Set the types of foreign keys of models in Python that refer to tables of models in JSON.
 
-    SQLAlchemy does so for foreign keys to tables of the same `MetaData`.
+    SQLAlchemy does so only for columns that refer to tables of the same `MetaData`.
     """
     own = app_metadata.of(app).tables
     for table in project_tables().values():
@@ -65,8 +65,8 @@ def type_foreign_keys(app: Flask) -> None:
                 key.parent.type = own[target].columns[column].type
 
 
-# The key in the `info` of a column of a function: it returns the default of a property that bodies
-# set, which the rows that a table has already get by a migration.
+# The key in a column's `info` for a function that returns the default for bodies; a migration gives
+# it to existing rows.
 DEFAULT = "default"
 
 

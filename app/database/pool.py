@@ -1,26 +1,26 @@
-"""The pool of connections, of which a request takes one for all of its prepared statements."""
+"""The connection pool; a request uses one connection for all of its prepared statements."""
 
 from flask import Flask, g, has_request_context
 from sqlalchemy import Engine
 from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
-# The attribute of `g` with the connection that a request keeps for its next statement.
+# The attribute of `g` with the connection kept for the request's next statement.
 KEPT = "kept_connection"
 
 
 class RequestPool(QueuePool):
-    """A pool that gives a request the connection which it keeps before any other one."""
+    """A pool that prefers the connection which the request has kept."""
 
-    # The logger of SQLAlchemy's pools, as that of this package logs more.
+    # The logger of SQLAlchemy's pools; this package's own logger is more verbose.
     _sqla_logger_namespace = "sqlalchemy.pool.QueuePool"
 
     def connect(self) -> PoolProxiedConnection:
-        """Return the connection that the request keeps, and keeps no longer, or another one."""
+        """Return the connection that the request has kept, or a new one, which is not kept."""
         return _taken() or super().connect()
 
 
 def init_app(app: Flask) -> None:
-    """Release the connection that a request keeps at its end."""
+    """Release the connection that a request has kept."""
     app.teardown_request(lambda _: release())
 
 
@@ -34,7 +34,7 @@ def keep(connection: PoolProxiedConnection, engine: Engine) -> None:
 
 
 def release() -> None:
-    """Return the connection that the request keeps to the pool, as it will wait for long."""
+    """Return the kept connection to the pool, because the request will wait for long."""
     if connection := _taken():
         connection.close()
 

@@ -1,4 +1,4 @@
-"""Purging of expired rows, by a thread of each process of the service."""
+"""Purging expired rows, on a background thread of each process."""
 
 import atexit
 import random
@@ -14,15 +14,14 @@ from app.state import AppState
 
 from .session import connection
 
-#: Expired rows that one statement deletes, in some milliseconds, so that it does not hold locks for
-#: long.
+#: Rows deleted by one statement, which takes some milliseconds and so holds locks briefly.
 PURGE_BATCH = 200
-#: Seconds between two such statements of a process, in which others may write.
+#: Seconds between two such statements of a process, for others to write.
 PAUSE = 0.1
-#: Seconds until a process looks for expired rows again, up to half as much again, so that processes
-#: do not look at once.
+#: Seconds between two purges of a process, plus up to half as much, so that processes do not purge
+#: at once.
 PURGE_INTERVAL = 60.0
-# Seconds for the batch in progress when a process ends.
+# Seconds to finish the batch in progress when a process ends.
 STOP_TIMEOUT = 5.0
 
 # Deletes at most PURGE_BATCH rows; returns their number.
@@ -30,7 +29,7 @@ PurgeBatch = Callable[[], int]
 
 
 class Purger:
-    """Purges the tables of an app on one background thread; `start` may follow `stop`."""
+    """Purges the tables of an app on a background thread; can be started again after `stop`."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app
@@ -39,7 +38,7 @@ class Purger:
         self._stopping = threading.Event()
 
     def add(self, table: str, purge_batch: PurgeBatch) -> None:
-        """Purge a table by a function that deletes a batch."""
+        """Purge a table with a function that deletes a batch."""
         self._batches[table] = purge_batch
 
     def start(self) -> None:
@@ -59,7 +58,7 @@ class Purger:
         atexit.unregister(self.stop)
 
     def purge_some(self) -> bool:
-        """Delete a batch of each table; tell whether there may be more in any of them."""
+        """Delete a batch of each table; return True if any of them may have more."""
         counts = [self._purge(table, batch) for table, batch in self._batches.items()]
         return max(counts, default=0) >= PURGE_BATCH
 
@@ -73,7 +72,7 @@ class Purger:
             with self._app.app_context():
                 return purge_batch()
         except SQLAlchemyError as error:
-            # The rows are left to the next time.
+            # The rows are purged next time.
             name = type(error).__name__
             self._app.logger.warning("%s could not be purged: %s", table, name)
             return 0
@@ -83,15 +82,15 @@ purger = AppState("purger", factory=Purger)
 
 
 def delete_batch(candidates: Select[Any], *conditions: ColumnElement[bool]) -> int:
-    """Delete PURGE_BATCH rows, those of the candidates that fulfil the conditions too.
+    """Delete at most PURGE_BATCH rows: those candidates that also meet the conditions.
 
-    `candidates` selects the primary key in the order of an index. Returns the number of rows; takes
-    no write lock if there are none. Processes do not wait for the rows that others delete.
+    `candidates` selects the primary key in the order of an index. Returns the number of rows;
+    without any, no write lock is taken. Skips rows that other processes are deleting.
     """
     batch, columns = candidates.limit(PURGE_BATCH), list(candidates.selected_columns)
     key = columns[0] if len(columns) == 1 else tuple_(*columns)
-    # As a CTE it is evaluated once; PostgreSQL may evaluate a subquery for each row, and each time
-    # find others.
+    # A CTE is evaluated once; PostgreSQL may evaluate a subquery once for each row, with different
+    # results.
     once = batch.with_for_update(skip_locked=True).cte("candidates")
     chosen = key.in_(select(once)), *conditions
     statement = delete(columns[0].table).where(*chosen).returning(columns[0])
@@ -99,12 +98,12 @@ def delete_batch(candidates: Select[Any], *conditions: ColumnElement[bool]) -> i
         found = select(columns[0]).where(key.in_(batch), *conditions).limit(1)
         if not database.execute(found).all():
             return 0
-        # Python's sqlite3 counts no rows of a statement that begins with WITH.
+        # Python's sqlite3 has no row count for a statement that begins with WITH.
         return len(database.execute(statement).all())
 
 
 def purge_all(purge_batch: PurgeBatch) -> int:
-    """Delete batches until there is nothing left to delete; return the number of rows."""
+    """Delete batches until nothing is left; return the number of rows."""
     total = 0
     while count := purge_batch():
         total += count

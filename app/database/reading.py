@@ -1,4 +1,4 @@
-"""Statements that read rows of models: standbys may answer them, unlike all others."""
+"""Statements that read rows of models; only these may be answered by standbys."""
 
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
@@ -16,40 +16,40 @@ Work = Callable[[Connection], Result]
 
 
 class Reader(Protocol):
-    """Sends statements that read rows of models to a server."""
+    """Runs statements that read rows of models."""
 
     def prepare(self, statement: Select[Any]) -> PreparedStatement:
         """Return a prepared statement that reads rows."""
 
     def read(self, work: Work[Result]) -> Result:
-        """Return what a function reads by a connection."""
+        """Return the result of a function that reads by a connection."""
 
     def note_write(self) -> None:
-        """Read what follows in this request from the primary: rows are about to be written."""
+        """Make this request read from the primary, because rows are about to be written."""
 
     def position(self) -> int | None:
-        """Return how far the primary has written its log; None without standbys."""
+        """Return the primary's log position; None without standbys."""
 
 
 class PrimaryReader:
-    """Sends them where all other statements go."""
+    """Runs them on the same server as all other statements."""
 
     def prepare(self, statement: Select[Any]) -> PreparedStatement:
         """Return a prepared statement."""
         return PreparedStatement(statement)
 
     def read(self, work: Work[Result]) -> Result:
-        """Return what a function reads by a connection."""
+        """Return the result of a function that reads by a connection."""
         with connection() as database:
             return work(database)
 
     def note_write(self) -> None:
-        """Do nothing: the primary has what it has written."""
+        """Do nothing: all reads use the primary."""
 
     def position(self) -> None:
-        """Return None: nobody needs it."""
+        """Return None: positions are not used."""
 
 
 PRIMARY = PrimaryReader()
-# The reader of an app: another one where READ_DATABASE_URL is set.
+# The reader of an app, replaced if READ_DATABASE_URL is set.
 readers = AppState[Reader]("reader", factory=lambda _app: PRIMARY)

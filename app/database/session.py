@@ -21,12 +21,12 @@ from .dialects import BEGIN
 from .engine import engine_options, prepare_engine, require_primary
 from .execution import control, take
 
-# The attribute of `g` with the open transaction; None after the last one.
+# The attribute of `g` with the open transaction; None after it has ended.
 TRANSACTION = "transaction"
 
 
 class Base(DeclarativeBase):
-    """The base class of models; names constraints alike on every database, for migrations."""
+    """The base class of models, with uniform constraint names on every database, for migrations."""
 
     metadata = MetaData(
         naming_convention={
@@ -39,7 +39,7 @@ class Base(DeclarativeBase):
 
 
 class JoiningSession(Session):
-    """A session that joins the open transaction, as soon as it sends a statement."""
+    """A session that joins the open transaction with its first statement."""
 
     def get_bind(self, *args: Any, **options: Any) -> Engine | Connection:
         """Return the connection of the open transaction, or the engine."""
@@ -47,7 +47,7 @@ class JoiningSession(Session):
         return opened.join() if opened and bind is opened.engine else bind
 
 
-# Flask-SQLAlchemy's object, whose `session` sends statements. Objects stay loaded after a commit,
+# Flask-SQLAlchemy's object, whose `session` sends statements. Objects do not expire at commit,
 # which saves a query.
 db = SQLAlchemy(
     model_class=Base, session_options={"expire_on_commit": False, "class_": JoiningSession}
@@ -61,13 +61,13 @@ else:
 
 @dataclass
 class Transaction:
-    """An open transaction on a connection of the pool."""
+    """An open transaction on a pooled connection."""
 
     engine: Engine
     pooled: PoolProxiedConnection
-    # SQLAlchemy's object for the connection, once the session has joined.
+    # SQLAlchemy's connection object, once the session has joined.
     connection: Connection | None
-    # What follows the commit.
+    # Actions to run after the commit.
     actions: list[Callable[[], None]] = field(default_factory=list)
 
     def join(self) -> Connection:
@@ -80,7 +80,7 @@ class Transaction:
 def transaction() -> Iterator[None]:
     """Run the statements of a block in one transaction; roll back if it raises.
 
-    Outside of it, every statement commits by itself. A nested block joins the outer transaction.
+    Outside of it, each statement commits by itself. A nested block joins the outer transaction.
     """
     if in_transaction():
         yield
@@ -105,7 +105,7 @@ def transaction() -> Iterator[None]:
 
 
 def _begin(engine: Engine) -> Transaction:
-    """Begin on the connection of the session, if there is one; prepared statements need none."""
+    """Begin on the session's connection if it exists; prepared statements need none."""
     connection = db.session.connection() if db.session.registry.has() else None
     opened = Transaction(engine, connection.connection if connection else take(engine), connection)
     try:
@@ -123,7 +123,7 @@ def _commit(opened: Transaction) -> None:
         pool.keep(opened.pooled, opened.engine)
         return
     session = db.session()
-    # Joins, if it has not sent anything yet.
+    # Joins now, unless it has sent a statement.
     connection = session.connection()
     session.commit()
     connection.close()
@@ -133,15 +133,15 @@ def _roll_back(opened: Transaction) -> None:
     if db.session.registry.has():
         session = db.session()
         session.rollback()
-    # The pool rolls back what it gets.
+    # The pool rolls back connections that are returned.
     (opened.connection or opened.pooled).close()
 
 
 def may_repeat(error: DBAPIError) -> bool:
-    """Tell whether a statement that has changed nothing may be sent again, to another connection.
+    """Return True if a statement that changed nothing may be sent again, on another connection.
 
-    Only if its own was lost, and nothing else with it: neither a transaction nor changes that the
-    session has not sent.
+    Only if nothing but its connection was lost: there is no transaction, and the session has no
+    unsent changes.
     """
     if not error.connection_invalidated or in_transaction():
         return False
@@ -149,13 +149,13 @@ def may_repeat(error: DBAPIError) -> bool:
         session = db.session()
         if session.new or session.dirty or session.deleted:
             return False
-        # Gives up the connection.
+        # Releases the connection.
         session.rollback()
     return True
 
 
 def after_commit(action: Callable[[], None]) -> None:
-    """Run an action once the open transaction has committed, and not if it rolls back.
+    """Run an action after the open transaction has committed; never if it rolls back.
 
     Outside of a transaction it runs at once.
     """
@@ -166,7 +166,7 @@ def after_commit(action: Callable[[], None]) -> None:
 
 
 def in_transaction() -> bool:
-    """Tell whether this app context is in the block of a `transaction`."""
+    """Return True within a `transaction` block of this app context."""
     return _opened() is not None
 
 
@@ -177,7 +177,7 @@ def _opened() -> Transaction | None:
 
 
 def open_connection() -> PoolProxiedConnection | None:
-    """Return the connection of the open transaction, or of the session, if there is one."""
+    """Return the connection of the open transaction, or of the session if it has one."""
     if opened := _opened():
         return opened.pooled
     return db.session.connection().connection if db.session.registry.has() else None
@@ -187,7 +187,7 @@ def open_connection() -> PoolProxiedConnection | None:
 def connection() -> Iterator[Connection]:
     """Return a connection for Core statements, which cost less than those of a session.
 
-    It is the session's in a transaction, and if it has one. Otherwise a pooled one.
+    It is the session's within a transaction or if the session has one, else a pooled one.
     """
     if in_transaction() or db.session.registry.has():
         yield db.session.connection()
@@ -201,17 +201,17 @@ def affected_rows(statement: Update | Delete) -> int:
     return cast("CursorResult[Any]", db.session.execute(statement)).rowcount
 
 
-# The engine of an app: `db.engine` looks for it among those of all apps and binds.
+# The engine of the app: `db.engine` would search those of all apps and binds.
 engines = AppState[Engine]("database engine")
 
 
 def init_app(app: Flask) -> None:
-    """Connect the app to its database; raise ValueError for settings that cannot be used."""
+    """Connect the app to its database; raise ValueError for invalid settings."""
     app.config["SQLALCHEMY_ENGINE_OPTIONS"] = engine_options(app.config)
     try:
         db.init_app(app)
     except (AttributeError, TypeError) as error:
-        # Options that no engine, pool or driver of this database has, or of another type.
+        # Options that no engine, pool or driver of this database has, or with a wrong type.
         problem = str(error).partition(", using ")[0]
         raise ValueError(f"SQLALCHEMY_ENGINE_OPTIONS: {problem}") from None
     with app.app_context():

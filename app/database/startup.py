@@ -1,4 +1,4 @@
-"""Connecting an app to its database, which is checked when the app starts."""
+"""Connecting an app to its database, with checks at start."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -19,7 +19,7 @@ from .session import db
 
 
 def init_app(app: Flask) -> None:
-    """Connect the app; raise ConfigurationError unless the database can be written and fits."""
+    """Connect the app; raise ConfigurationError unless the database is writable and matches."""
     try:
         session.init_app(app)
         with app.app_context(), db.engine.connect() as connection:
@@ -35,7 +35,7 @@ def init_app(app: Flask) -> None:
             f"the database cannot be used: {error_reason(error)}{_hint(error)}"
         ) from None
     if app.config["READ_DATABASE_URL"]:
-        # Imported only then.
+        # Imported only if there are standbys.
         import_module("app.database.standbys.setup").init_app(app)
     if stored not in (None, app.config["ID_TYPE"]):
         raise ConfigurationError(
@@ -45,7 +45,7 @@ def init_app(app: Flask) -> None:
 
 
 def _hint(error: Exception) -> str:
-    """Return what to do about an error, if it is known."""
+    """Return advice about an error, if there is any."""
     if isinstance(error, ModuleNotFoundError) and error.name == "psycopg":
         return "; PostgreSQL needs the extra: `pip install 'ostiary[postgres]'`"
     return "; for PgBouncer set PGBOUNCER" if is_refused_options(error) else ""
@@ -65,7 +65,7 @@ def _warn_of_no_time_out(app: Flask, connection: Connection) -> None:
 def check_own_tables(app: Flask) -> None:
     """Raise ConfigurationError if the database lacks tables or columns of the project.
 
-    Commands may run without them, such as the one that makes them; `run` and `dev` serve.
+    Commands may run without them, such as the one that creates them; `run` and `dev` may not.
     """
     command = click.get_current_context(silent=True)
     runs_command = command is not None and command.info_name not in {"dev", "run"}
@@ -80,7 +80,7 @@ def check_own_tables(app: Flask) -> None:
 
 
 def _missing(app: Flask, own: Mapping[str, Table]) -> Iterator[str]:
-    """Yield the tables, and the columns as `table.column`, that the database lacks."""
+    """Yield tables, and columns as `table.column`, that the database lacks."""
     with app.app_context():
         with db.engine.connect() as connection:
             found = inspect(connection).get_multi_columns(filter_names=list(own))

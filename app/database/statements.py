@@ -24,13 +24,13 @@ PARAMETER = re.compile(r"%\((.+?)\)s|%%")
 class PreparedStatement:
     """A statement that most requests run, at a third of the cost of `session.execute`.
 
-    It takes part in an open transaction; without one it commits by itself.
+    Takes part in an open transaction; otherwise it commits by itself.
     """
 
     def __init__(self, statement: Statement) -> None:
         self._statement = statement
         self._is_read = isinstance(statement, Select)
-        # By the database and the type of its ids.
+        # Compiled statements by database and type of ids.
         self._compiled: dict[tuple[str, str], Compiled] = {}
 
     def first(self, values: Mapping[str, Any]) -> Any:
@@ -38,9 +38,9 @@ class PreparedStatement:
         return self._execute(values, first)
 
     def read(self, values: Mapping[str, Any], read: Callable[[Iterator[Any]], Result]) -> Result:
-        """Execute it with these values; return what a function makes of its rows, named tuples.
+        """Execute it with these values; return the result of a function of its rows, named tuples.
 
-        The rows that it leaves are not fetched.
+        Rows that the function does not read are not fetched.
         """
 
         def read_rows(compiled: Compiled, cursor: Any) -> Result:
@@ -50,7 +50,7 @@ class PreparedStatement:
         return self._execute(values, read_rows)
 
     def _execute(self, values: Mapping[str, Any], read: Read[Result]) -> Result:
-        """Execute it, once more if its connection was lost and it cannot have written anything."""
+        """Execute it; repeat it once if its connection was lost before it can have written."""
         engine = engines.current
         compiled = self._compile_for(engine.dialect)
         try:
@@ -100,7 +100,7 @@ def _compile(statement: Any, dialect: Dialect) -> Compiled:
 
 
 def _numbered(sql: str) -> tuple[str, list[str]]:
-    """Return a statement with parameters such as $1, and their names in order."""
+    """Return the statement with parameters such as $1, and their names in order."""
     names: dict[str, int] = {}
 
     def number(match: re.Match[str]) -> str:

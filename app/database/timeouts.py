@@ -1,7 +1,7 @@
-"""The time-out of statements on SQLite: a thread interrupts those that take too long.
+"""Statement time-out on SQLite: a thread interrupts statements that take too long.
 
-SQLite looks for an interrupt at every row that it visits. A progress handler is called after a
-number of its instructions instead, one of which may search a long text.
+SQLite checks for an interrupt at every row. A progress handler is called only after a number of its
+instructions, and a single one may search a long text.
 """
 
 import os
@@ -10,17 +10,17 @@ import threading
 import time
 from contextlib import suppress
 
-#: Seconds between two searches for statements that exceed `STATEMENT_TIMEOUT` on SQLite.
+#: Seconds between two checks for statements that exceed `STATEMENT_TIMEOUT` on SQLite.
 INTERVAL = 0.2
-# Rounds without a statement after which the thread ends.
+# Checks without a running statement after which the thread ends.
 IDLE_ROUNDS = 50
 
 
 class Interrupter:
-    """Interrupts statements at their deadlines, on one background thread for a process.
+    """Interrupts statements at their deadlines, on one background thread of a process.
 
-    The thread is started by the first statement after a while without any, so that a statement
-    costs neither a system call nor a thread.
+    The first statement after an idle period starts the thread, so that others need neither a system
+    call nor a new thread.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Interrupter:
         self._deadlines: dict[sqlite3.Connection, float] = {}
 
     def limit(self, connection: sqlite3.Connection, seconds: float) -> None:
-        """Give the next statement of a connection, or the one it executes, so many seconds."""
+        """Limit the next statement of a connection, or the current one, to `seconds`."""
         with self._lock:
             self._deadlines[connection] = time.monotonic() + seconds
             if self._thread is None:
@@ -50,7 +50,8 @@ class Interrupter:
         idle_rounds = 0
         while idle_rounds < IDLE_ROUNDS:
             time.sleep(INTERVAL)
-            # A connection begins no statement meanwhile, which the interrupt would be for.
+            # The lock keeps the connection from beginning a new statement, which would be
+            # interrupted.
             with self._lock:
                 idle_rounds = 0 if self._deadlines else idle_rounds + 1
                 self._interrupt_late()

@@ -25,15 +25,15 @@ calls_under_way = AppState[BoundedSemaphore]("limit of calls")
 
 
 def limit_calls(app: Flask) -> None:
-    """Set how many calls may be under way, so that slow services leave threads for requests."""
+    """Limit concurrent calls, so that slow services leave threads for requests."""
     limit = app.config["DATA_SOURCE_CALLS"] or max(1, app.config["THREADS"] // 2)
     calls_under_way.set(app, BoundedSemaphore(limit))
 
 
 def call_remote(source: str, function: str, send: Callable[[], Result]) -> Result:
-    """Call the remote service; raise our own error for a failure, without its content.
+    """Call the remote service; raise a service error for a failure, without the remote's content.
 
-    No call waits for a place that the data source limits, as slow services would then take all
+    A call never waits for a free place of the data source, as slow services would then occupy all
     threads.
     """
     calls = calls_under_way.current
@@ -59,7 +59,7 @@ def call_remote(source: str, function: str, send: Callable[[], Result]) -> Resul
 
 
 def _record_call(source: str, function: str) -> None:
-    """Record a call before it is made; those of anonymous clients are limited."""
+    """Record a call before it is made; records of anonymous clients are limited."""
     user_id = current_identity().user_id
     if user_id is None:
         record_attempt(Action.DATA_SOURCE_CALLED, dataSource=source, function=function)

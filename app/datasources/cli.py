@@ -19,11 +19,11 @@ datasources = CommandGroup("datasources", help="Check, list, show and call data 
 @datasources.command()
 @click.option("--strict", is_flag=True, help="Exit with status 1 if there are warnings.")
 def check(strict: bool) -> None:
-    """Check the settings of all data sources; an invalid one stops the command with an error.
+    """Check the settings of all data sources; an invalid one ends the command with an error.
 
     Warnings are logged.
     """
-    # The app has logged each warning when it made its data sources, to standard error.
+    # The app has logged each warning to standard error when it created its data sources.
     sources = data_sources.current.values()
     warnings = sum(len(source.warnings) for source in sources) + len(other_sources.current)
     functions = sum(len(source.operations) for source in sources)
@@ -47,7 +47,7 @@ def list_(as_json: bool) -> None:
 @datasources.command()
 @click.argument("name")
 def show(name: str) -> None:
-    """Show the settings of the data source NAME, its functions, and what each takes."""
+    """Show the settings of the data source NAME, its functions and their parameters."""
     source = _find_source(name)
     for line in describe(source, current_app.config["REST_API_ROOT"]):
         click.echo(line)
@@ -62,7 +62,7 @@ def show(name: str) -> None:
 def call(
     name: str, function: str, arguments: tuple[str, ...], all_pages: bool, dry_run: bool
 ) -> None:
-    """Call FUNCTION of the data source NAME and print what it returns, or its first page."""
+    """Call FUNCTION of the data source NAME and print its result, or its first page."""
     operation = _find_function(_find_source(name), function)
     values = dict(_parse_argument(argument) for argument in arguments)
     try:
@@ -83,7 +83,7 @@ def _print_first_page(pages: Pages) -> None:
 
 
 def _print_items(pages: Pages) -> None:
-    """Print the items of each page as it arrives, so that they are not kept."""
+    """Print the items of each page as it arrives, so that they are not kept in memory."""
     count = 0
     for page in pages:
         for item in items_of(page):

@@ -1,6 +1,6 @@
-"""Entries of `datasources.json` of LoopBack 3 with other connectors than REST.
+"""Entries of LoopBack 3's `datasources.json` with connectors other than REST.
 
-They are set aside with a warning: what they are for is in our database, or is a setting.
+They are skipped with a warning: the service's database, or a setting, replaces them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,14 +11,14 @@ from flask import Flask
 from app.problems import MISSPELT, closest
 from app.state import AppState
 
-# The connector of REST; its name misspelt is an error.
+# The name of the REST connector; a misspelt one is an error.
 REST = "rest"
 MAIL = "mail"
-# What stands before the name of a connector in that of its package.
+# The prefix of a connector's package name.
 PACKAGES = ("loopback-connector-", "loopback-component-")
-# Port of a mail server that names none, without and with TLS from the start.
+# The ports of a mail server without one: plain, and with TLS from the start.
 MAIL_PORT, TLS_PORT = 587, 465
-# What takes the place of a connector; of any other, the database.
+# The replacement of each connector; the database replaces all others.
 INSTEAD = {
     "storage": "files are stored by the providers filesystem and amazon alone",
     "push": "no push notifications are sent",
@@ -26,14 +26,14 @@ INSTEAD = {
 }
 DATABASE = "models that are attached to it have tables in the database of DATABASE_URL"
 
-# The data sources that were set aside, by name.
+# The data sources that were skipped, by name.
 other_sources = AppState[Mapping[str, Mapping[str, object]]](
     "data sources of other connectors", lambda _app: {}
 )
 
 
 def set_aside_others(app: Flask) -> None:
-    """Leave the data sources of REST in DATA_SOURCES; warn of each of the others."""
+    """Keep only REST data sources in DATA_SOURCES; warn of each of the others."""
     sources = app.config["DATA_SOURCES"]
     others = {name: settings for name, settings in sources.items() if connector_of(settings)}
     if not others:
@@ -51,7 +51,7 @@ def set_aside_others(app: Flask) -> None:
 
 
 def connector_of(settings: object) -> str:
-    """Return the connector of a data source; empty if it is that of REST, or looks like it."""
+    """Return the connector of a data source; empty for REST, or a name similar to it."""
     connector = settings.get("connector") if isinstance(settings, Mapping) else None
     if not isinstance(connector, str) or closest(connector_name(connector), [REST], MISSPELT):
         return ""
@@ -59,7 +59,7 @@ def connector_of(settings: object) -> str:
 
 
 def connector_name(connector: str) -> str:
-    """Return the name of a connector, without that of its package, in lower case."""
+    """Return the name of a connector without its package's prefix, in lower case."""
     name = connector.lower()
     for package in PACKAGES:
         name = name.removeprefix(package)
@@ -77,9 +77,9 @@ def _instead(connector: str, settings: Mapping[str, object]) -> str:
 
 
 def mail_urls(settings: Mapping[str, object]) -> Iterator[str]:
-    """Yield what MAIL_URL would be for each SMTP server of a mail data source.
+    """Yield the MAIL_URL for each SMTP server of a mail data source.
 
-    PASSWORD stands in place of a password.
+    A password is replaced by PASSWORD.
     """
     transports = settings.get("transports") or [settings.get("transport")]
     for transport in transports if isinstance(transports, list) else []:
@@ -88,7 +88,7 @@ def mail_urls(settings: Mapping[str, object]) -> Iterator[str]:
 
 
 def _mail_url(transport: Mapping[str, object]) -> str:
-    """Return the address of an SMTP server; empty for anything else."""
+    """Return the URL of an SMTP server; empty for anything else."""
     host, auth = transport.get("host"), transport.get("auth")
     if not isinstance(host, str) or not host.replace(".", "").replace("-", "").isalnum():
         return ""

@@ -1,4 +1,4 @@
-"""A data source in lines of text, for `ostiary datasources show`; secrets are masked."""
+"""A data source as lines of text, for `ostiary datasources show`; secrets are masked."""
 
 import json
 from collections.abc import Iterator
@@ -7,12 +7,12 @@ from app.connector import DataSource, Operation, Variable
 
 from .endpoints import endpoint_path, endpoint_verb
 
-# What the lines of a function show already.
+# Keys that the lines of a function show already.
 _SHOWN = frozenset({"method", "url", "variables"})
 
 
 def describe(source: DataSource, root: str) -> Iterator[str]:
-    """Yield the settings in effect of a data source, then its functions."""
+    """Yield the effective settings of a data source, then its functions."""
     yield f"{source.name}\t{'public' if source.public else 'private'}"
     for name, value in source.effective_settings.items():
         yield f"  {name}\t{_to_text(value)}"

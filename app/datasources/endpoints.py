@@ -25,7 +25,7 @@ from .functions import call_function, respond
 from .schemas import endpoint_schemas, variables_in
 from .sources import create_sources
 
-# Names of data sources, functions and arguments that may be used in a path.
+# Names of data sources, functions and arguments that are allowed in a path.
 SEGMENT = re.compile(r"[A-Za-z]\w*", re.ASCII)
 # The name of the blueprint that is registered after those of data sources.
 LAST = "openapi"
@@ -88,7 +88,7 @@ def _endpoint(source: str, operation: Operation) -> Endpoint:
 def endpoint_path(
     operation: Operation, segment: Callable[[Variable], str] = lambda known: f"{{{known.name}}}"
 ) -> str:
-    """Return the path of a function below that of its data source, with a segment for each name."""
+    """Return the path of a function below its data source: its name, and path arguments."""
     in_path = variables_in(operation, "path").values()
     return "/".join(["", operation.name, *map(segment, in_path)])
 
@@ -122,7 +122,7 @@ def _read_arguments(operation: Operation, path: Mapping[str, str]) -> JsonObject
 
 
 def _read_query(names: Iterable[str]) -> JsonObject:
-    # The token by which the caller is logged in is not for the remote service.
+    # The caller's own access token is not passed to the remote service.
     is_token = current_identity().has_token_in
     given = {name: request.args.getlist(name) for name in names if not is_token(QUERY, name)}
     return {name: texts if len(texts) > 1 else texts[0] for name, texts in given.items() if texts}

@@ -1,4 +1,4 @@
-"""Calls of the functions of data sources by requests, and the responses with their results."""
+"""Calls of data source functions by requests, and the responses with their results."""
 
 from base64 import b64encode
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from .calls import call_remote
 def call_function(source: str, operation: Operation, values: JsonObject) -> JsonValue:
     """Call a function of a data source with these arguments.
 
-    Raises ValidationError, which names every invalid argument, and what `call_remote` does.
+    Raises ValidationError, which names all invalid arguments, and the errors of `call_remote`.
     """
     _validate(operation, values)
     return call_remote(source, operation.name, lambda: operation(**values))
@@ -37,13 +37,13 @@ def respond(operation: Operation, result: JsonValue) -> HttpResponse:
 
 
 def respond_with_result(operation: Operation, result: JsonValue) -> HttpResponse:
-    """Return the response with `{"result": ...}`, in which bytes are base64; raises the same."""
+    """Return the response with `{"result": ...}`, bytes as base64; raises the same errors."""
     text = _as_text(result) if isinstance(result, bytes) else _plain(result)
     return _bounded(operation, lambda: jsonify({"result": text}))
 
 
 def _plain(result: JsonValue) -> JsonValue:
-    """Return a full response as an object; anything else as it is."""
+    """Return a full response as an object; anything else unchanged."""
     if not isinstance(result, Response):
         return result
     body = result.body
@@ -68,7 +68,7 @@ def _bounded(operation: Operation, make: Callable[[], HttpResponse]) -> HttpResp
 
 
 def _validate(operation: Operation, values: JsonObject) -> None:
-    """Raise ValidationError, which names every invalid argument."""
+    """Raise ValidationError, which names all invalid arguments."""
     problems = {}
     for name in operation.parameters:
         try:

@@ -1,4 +1,4 @@
-"""Models whose rows are at a data source: collections like others, with our rules in front."""
+"""Models whose rows are at a data source: collections like others, behind the service's rules."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -46,10 +46,10 @@ class RemoteViews(RowViews):
         rows = self.rows.find(self.rows.scope(grant), filter_).rows
         return jsonify(serialize(self.collection, rows, filter_))
 
-    # Before findById, whose GET would answer HEAD too.
+    # Must precede findById, whose GET would answer HEAD too.
     @declare("exists", READ, "GET /<id>/exists", "HEAD /<id>", answer="Exists", finds_row=True)
     def exists(self, grant: Grant, id: str) -> ResponseReturnValue:
-        """Tell whether there is such a row; to a HEAD, by the status."""
+        """Return True if the row exists; answer a HEAD request by the status."""
         if request.method == "HEAD":
             return self.respond_to_head(grant, id)
         try:
@@ -72,10 +72,10 @@ def register_remote_resource(
     rules: Callable[[Sequence[Endpoint]], Sequence[Rule]],
     shared_methods: Callable[[Sequence[Endpoint]], Mapping[str, bool]],
 ) -> None:
-    """Serve the functions of a data source, and the rows at a path of it if it has a `baseURL`.
+    """Serve the functions of a data source, and with a `baseURL` the rows at one of its paths.
 
-    `rules` and `shared_methods` return the rules, and the methods that are switched off and on,
-    given all endpoints. Raises ConfigurationError for dynamic roles, as their conditions are SQL.
+    `rules` and `shared_methods` return, for the given endpoints, the rules and which methods are
+    switched off and on. Raises ConfigurationError for dynamic roles, as their conditions are SQL.
     """
     if resource.roles:
         raise ConfigurationError(f"{resource.name}: rows at a data source have no dynamic roles")
@@ -96,7 +96,7 @@ def register_remote_resource(
 
 
 def _bind(resource: Resource, source: DataSource, path: str) -> BoundModel | None:
-    """Return the rows of a model in the connector; None if the data source has functions alone."""
+    """Return the rows of a model in the connector; None if the data source has only functions."""
     id_name = next(name for name, column in resource.properties.items() if column.primary_key)
     try:
         return source.define(

@@ -1,7 +1,7 @@
 """The repository of a model whose rows are at a data source.
 
-The remote service selects the rows. Whose they are is checked here too, as it might not heed a
-condition.
+The remote service selects the rows. Their owner is checked here as well, because the service might
+ignore a condition.
 """
 
 import json
@@ -32,15 +32,15 @@ from .calls import call_remote
 
 Result = TypeVar("Result")
 
-# Relations and conditions of dynamic roles need rows in the database.
+# Relations and conditions of dynamic roles require rows in the database.
 NO_INCLUDES = "include: the rows are at another service, and have no relations here."
 
 
 class RemoteRow:
-    """A row as the service wrote it; its attributes are those of the model, without conversion."""
+    """A row as the service returned it, with the model's attributes and no conversion."""
 
     def __init__(self, values: JsonObject, names: Mapping[str, str]) -> None:
-        """Return a row with these values by JSON name; `names` are these by attribute."""
+        """Return a row with these values by JSON name; `names` maps attributes to JSON names."""
         self.values = values
         self._names = names
 
@@ -52,34 +52,34 @@ class RemoteRow:
 
 @dataclass(frozen=True)
 class WithId:
-    """The condition that a row has an id."""
+    """The condition that a row has this id."""
 
     row_id: Id
 
 
 @dataclass(frozen=True)
 class Permitted:
-    """The condition that rows of an owner are permitted: the caller's, those of others, or none."""
+    """The condition on the owner of a row: the caller, others, or nobody."""
 
-    # The property with the id of the owner, and the caller's id.
+    # The property with the owner's id, and the caller's id.
     owner: str
     user_id: Id | None
     own: bool
     others: bool
 
     def covers(self, row: RemoteRow) -> bool:
-        """Tell whether a row is permitted."""
+        """Return True if a row is permitted."""
         is_own = str(row.values.get(self.owner)) == str(self.user_id)
         return self.own if is_own else self.others
 
     @property
     def where(self) -> JsonObject:
-        """The condition for the service."""
+        """The condition to send to the service."""
         return {self.owner: self.user_id if self.own else {"neq": self.user_id}}
 
 
 class RemoteRows(Repository):
-    """Reads and writes rows by calls of their service; conditions are WithId and Permitted."""
+    """Reads and writes rows by calls of the service; conditions are WithId and Permitted."""
 
     nothing = Permitted("", None, own=False, others=False)
 
@@ -90,7 +90,7 @@ class RemoteRows(Repository):
         source: str,
         remote: BoundModel,
     ) -> None:
-        """Return the rows of a resource of the data source; `declared` are as of Repository."""
+        """Return the rows of a resource of the data source; takes `declared` as Repository does."""
         super().__init__(*declared)
         self._source = source
         self._remote = remote
@@ -101,7 +101,7 @@ class RemoteRows(Repository):
         }
 
     def scope(self, grant: Grant) -> Conditions:
-        """Return the conditions for the rows that a grant covers."""
+        """Return the conditions that select the rows that a grant covers."""
         decision = grant.decision
         if decision.own == decision.others:
             return []
@@ -121,7 +121,7 @@ class RemoteRows(Repository):
         return WithId(row_id)
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Return the context of what belongs together: the service has no transactions."""
+        """Return an empty context: the service has no transactions."""
         return nullcontext()
 
     def find(self, conditions: Conditions, filter_: Filter) -> Page:
@@ -138,7 +138,7 @@ class RemoteRows(Repository):
         }
         given = {name: value for name, value in query.items() if value}
         found = self._call("find", self._remote.find, given) or []
-        # The service may send more rows than it was asked for.
+        # The service may return more rows than requested.
         rows = filter(partial(_covers, scopes), map(self._read, found))
         return Page(list(islice(rows, filter_.limit)), more=False)
 
@@ -153,41 +153,41 @@ class RemoteRows(Repository):
         return row if row is not None and _covers(conditions, row) else None
 
     def existing(self, row_ids: Iterable[Id], conditions: Conditions) -> set[Id]:
-        """Return which of these ids rows within the conditions have."""
+        """Return those of the ids that belong to rows within the conditions."""
         return {row_id for row_id in row_ids if self.get(row_id, conditions) is not None}
 
     def lock(self, row_id: Id) -> None:
-        """Lock nothing: the service has no locks."""
+        """Do nothing: the service has no locks."""
 
     def lock_all(self, conditions: Conditions, most: int) -> Sequence[RemoteRow]:
-        """Return the row that the conditions select, if there is one; nothing is locked."""
+        """Return the row that the conditions select, if it exists; without a lock."""
         row_id, scopes = _split(conditions)
         row = self.get(row_id, scopes)
         if row is None:
             return []
-        # What is changed is the row that was asked for, whatever id the service answers.
+        # The changed row is the requested one, whatever id the service returns.
         if str(row.values.get(self._names["id"])) == str(row_id):
             return [row]
         return [RemoteRow({**row.values, self._names["id"]: row_id}, self._names)]
 
     def count(self, conditions: Conditions, filter_: Filter | None = None) -> int:
-        """Return how many rows fulfil the conditions; at most 1000 if not all are permitted."""
+        """Return the number of rows within the conditions; at most 1000 unless all are allowed."""
         scopes, filter_ = list(conditions), filter_ or Filter()
         if scopes:
             return len(self.find(scopes, filter_).rows)
         return self._call_collection("count", self._remote.count, remote_where(filter_.where))
 
     def insert(self, items: Sequence[Values]) -> Sequence[RemoteRow]:
-        """Store new rows, one after the other."""
+        """Store new rows one by one."""
         create = partial(self._call_collection, "create", self._remote.create)
         return [self._read(create(self._json(item))) for item in items]
 
     def update(self, conditions: Conditions, values: Values) -> Sequence[RemoteRow]:
-        """Change the row that the conditions select; return it as it now is."""
+        """Change the row that the conditions select, and return it."""
         return self._save("patch", self._remote.patch, conditions, self._json(values))
 
     def replace(self, conditions: Conditions, values: Values) -> Sequence[RemoteRow]:
-        """Replace the row that the conditions select, which keeps its owner; return it."""
+        """Replace the row that the conditions select, but not its owner, and return it."""
         given = self._json(values)
         if self.owner is not None and values.get(self.owner.key) is None:
             row_id, scopes = _split(conditions)
@@ -198,16 +198,16 @@ class RemoteRows(Repository):
         return self._save("update_attributes", self._remote.update_attributes, conditions, given)
 
     def delete(self, conditions: Conditions) -> int:
-        """Delete the row that the conditions select; return 0 if there is none."""
+        """Delete the row that the conditions select; return 0 if it does not exist."""
         row_id, scopes = _split(conditions)
         if scopes and self.get(row_id, scopes) is None:
             return 0
-        # What the service answers to a deletion may be empty.
+        # The service may answer a deletion with an empty body.
         deleted = self._call("delete", lambda: (self._remote.delete(row_id),))
         return 0 if deleted is None else 1
 
     def value(self, row: RemoteRow, name: str) -> Any:
-        """Return what a row has in an attribute, as a body would have it."""
+        """Return a row's value of an attribute, as a body would contain it."""
         value = getattr(row, name)
         try:
             return self._fields[name].deserialize(value)
@@ -241,12 +241,12 @@ class RemoteRows(Repository):
     def _call_collection(
         self, method: str, send: Callable[..., Result], *arguments: object
     ) -> Result:
-        """Call the service for something that it must have; raise RemoteError."""
+        """Call the service; raise RemoteError if it does not have the row."""
         name = f"{self.model.__name__}.{method}"
         return call_remote(self._source, name, partial(send, *arguments))
 
     def _read(self, record: Any) -> RemoteRow:
-        """Return a row of the service; raise RemoteError for values that no answer can have."""
+        """Return a row of the service; raise RemoteError for values that cannot be returned."""
         values = record.to_dict()
         try:
             json.dumps(values, allow_nan=False)
@@ -255,7 +255,7 @@ class RemoteRows(Repository):
         return RemoteRow(values, self._names)
 
     def _json(self, loaded: Values) -> JsonObject:
-        """Return what a schema has loaded as JSON, by the names in JSON."""
+        """Return values that a schema has loaded as JSON, by their JSON names."""
         return flatten(
             {
                 self._names[attribute]: self._fields[attribute]._serialize(value, attribute, loaded)
@@ -265,7 +265,7 @@ class RemoteRows(Repository):
 
 
 class RemoteSerializer(Serializer):
-    """Makes the JSON objects of rows that are JSON already: of the properties that are shown."""
+    """Serializes rows that are JSON already: selects the visible properties."""
 
     def __init__(self, resource: object, schema: Schema, *options: Any) -> None:
         super().__init__(resource, schema, *options)
@@ -274,7 +274,7 @@ class RemoteSerializer(Serializer):
         self._shows_others = isinstance(schema, OpenSchema)
 
     def dump(self, row: RemoteRow) -> Values:
-        """Return the JSON object of a row: no hidden property, and no other than declared ones."""
+        """Return the JSON object of a row: declared properties that are not hidden."""
         shown = {
             name: value
             for name, value in row.values.items()
@@ -288,7 +288,7 @@ def _covers(scopes: Iterable[Permitted], row: RemoteRow) -> bool:
 
 
 def _split(conditions: Conditions) -> tuple[Id, list[Permitted]]:
-    """Return the id that conditions are for, and the others."""
+    """Return the id from the conditions, and the other conditions."""
     chosen = list(conditions)
     [row_id] = [condition.row_id for condition in chosen if isinstance(condition, WithId)]
     return row_id, [condition for condition in chosen if not isinstance(condition, WithId)]

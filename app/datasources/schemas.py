@@ -4,20 +4,20 @@ from app.connector import Operation, Variable
 from app.connector.operation.parameters import Argument
 from app.connector.types import JsonObject
 
-# The variable types that are JSON schema types too; other types have an empty schema.
+# The variable types that are JSON Schema types too; others have an empty schema.
 TYPES = {"string", "number", "integer", "boolean", "object", "array"}
-# The part of a request that has the arguments of a variable for which HTTP has no place.
+# The part of a request for arguments of a variable that has no place in HTTP.
 PARTS = {"options": "header", "method": "query"}
 
 
 def part_of_request(argument: Argument) -> str:
-    """Return where a request has an argument: `path`, `query`, `header`, `body` or `form`."""
+    """Return the place of an argument in a request: `path`, `query`, `header`, `body` or `form`."""
     source = argument["http"]["source"]
     return PARTS.get(source, source)
 
 
 def variables_in(operation: Operation, *parts: str) -> dict[str, Variable]:
-    """Return the variables whose values are in these parts of a request, in their order."""
+    """Return the variables with these places in a request, in their order."""
     found = [known["arg"] for known in operation.accepts if part_of_request(known) in parts]
     return {name: operation.variables[name] for name in found}
 
@@ -59,7 +59,7 @@ def _parameter(variable: Variable, location: str) -> JsonObject:
 
 
 def _schema(variable: Variable) -> JsonObject:
-    """Return a variable's schema, without the values of a secret one."""
+    """Return a variable's schema; the values of a secret variable are left out."""
     schema: JsonObject = {"type": variable.type} if variable.type in TYPES else {}
     if variable.enum and not variable.secret:
         schema["enum"] = list(variable.enum)

@@ -8,7 +8,7 @@ from app.observability.origin import current_request_id
 
 from . import data_sources
 
-# In which header calls send the request id, as the service's own answers do.
+# The header in which calls send the request id, as in the service's own responses.
 REQUEST_ID_HEADER = "X-Request-Id"
 
 

@@ -1,1 +1,1 @@
-"""Models in JSON: each file of a folder, in LoopBack 3's form, is a model with its endpoints."""
+"""Models in JSON: each file in a folder defines a model with endpoints, in LoopBack 3's form."""

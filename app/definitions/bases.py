@@ -1,4 +1,4 @@
-"""Models that extend others: `base` in JSON."""
+"""Models that extend other models: `base` in JSON."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,14 +9,14 @@ from app.properties.declaration import Declaration, JsonObject
 from .files import CONFIG, Source
 from .switches import Switches
 
-# LoopBack 3's own models: whose models have rows, which are the users, and the rest.
+# LoopBack 3's built-in models: those with rows, the users, and the rest.
 PERSISTED = ("PersistedModel",)
 USER = "User"
-# Properties of LoopBack 3's User that its models hide.
+# Properties that LoopBack 3's User hides.
 USER_HIDDEN = ("password", "verificationToken")
 # The base of models without rows, or with rows at a data source.
 PLAIN = "Model"
-# Those of models whose own endpoints are served, where there are any.
+# Built-in models whose derived models serve their own endpoints only.
 WITHOUT_ROWS = (PLAIN, "TransientModel")
 NOT_STORED = (*WITHOUT_ROWS, "Email", "KeyValueModel")
 SHIPPED = (
@@ -24,7 +24,7 @@ SHIPPED = (
     *("UserCredential", "UserIdentity"),
 )
 SHADOWED = (USER, *SHIPPED)
-# LoopBack 3's options of User, each with the setting that it is.
+# LoopBack 3's options of User, each with the equivalent setting.
 USER_SETTINGS = {
     "emailVerificationRequired": "EMAIL_VERIFICATION",
     "realmRequired": "REALM_REQUIRED",
@@ -34,7 +34,7 @@ USER_SETTINGS = {
     "allowEternalTokens": "ETERNAL_TOKENS",
     "resetPasswordTokenTTL": "RESET_TOKEN_TTL",
 }
-# Those of LoopBack 3's components, of which an application may have its own of the same name.
+# Models of LoopBack 3's components; an application may have its own with the same name.
 OF_COMPONENTS = (
     *("Installation", "Notification", "ApplicationCredential", "OAuthAccessToken"),
     *("OAuthAuthorizationCode", "OAuthClientApplication", "OAuthPermission", "OAuthScope"),
@@ -42,15 +42,15 @@ OF_COMPONENTS = (
 )
 BUILT_IN = (*PERSISTED, USER, *NOT_STORED, *SHIPPED, *OF_COMPONENTS)
 
-# The keys of an entry of `model-config.json`, and the options that it cannot have.
+# The keys of an entry of `model-config.json`, and those that its options cannot have.
 CONFIG_KEYS = ("dataSource", "public", "options", "relations", "acls", "methods")
 NOT_CONFIGURABLE = ("base", "super", "relations", "acls", "dataSource", "properties", "plural")
-# Keys of a file, and of its options, that are no settings.
+# Keys of a file, and of its options, that are not settings.
 NO_SETTINGS = ("options", "excludeBaseProperties", "properties", "relations", "acls")
 NO_SETTINGS_OF_OPTIONS = ("relations", "acls")
-# A key of ours: whether owners may give their rows to others.
+# A key that LoopBack 3 does not have: whether owners may give their rows to others.
 OWNER_MAY_CHANGE = "ownerMayChange"
-# Settings that a model has from its base, and those of them that add to the base's: objects and
+# Settings inherited from the base, and those of them that are merged with the base's: objects and
 # lists, and lists of names.
 INHERITED = (
     *("strict", "scope", "hidden", "protected", "mixins", "methods", "owner", "ownerRelations"),
@@ -58,7 +58,7 @@ INHERITED = (
 )
 COLLECTED = ("mixins", "methods")
 NAMES = ("hidden", "protected")
-# LoopBack 3's other names of these.
+# LoopBack 3's alternative names for these.
 OTHER_NAMES = {name: f"{name}Properties" for name in NAMES}
 
 
@@ -67,7 +67,7 @@ class MergedModel:
     """A model with the declarations of its bases and of `model-config.json`."""
 
     source: Source
-    # The built-in model at the end of the chain.
+    # The built-in model at the end of the chain of bases.
     root: str = PERSISTED[0]
     # The models in JSON that it extends.
     bases: frozenset[str] = frozenset()
@@ -76,21 +76,21 @@ class MergedModel:
     acls: list[Declaration] = field(default_factory=list)
     # All other keys.
     settings: dict[str, object] = field(default_factory=dict)
-    # Those of them that `model-config.json` has.
+    # The settings that come from `model-config.json`.
     configured: dict[str, object] = field(default_factory=dict)
     switches: Switches = field(default_factory=Switches)
     is_public: bool = True
     data_source: str = ""
-    # Whether it has a data source: a model whose entry says null is only the base of others.
+    # Whether it has a data source: a model whose entry says null only serves as a base.
     is_attached: bool = True
 
     @property
     def declared(self) -> Declaration:
-        """The settings, in the place of the model's file."""
+        """The settings, with the model's file as their place."""
         return self.source.declared.with_value(self.settings)
 
     def setting(self, key: str) -> Declaration:
-        """Return a setting, in the place of the file that has it."""
+        """Return a setting, with the file that declares it as its place."""
         if key not in self.configured:
             return self.declared[key]
         path = f"{CONFIG}: {self.source.name}.options.{key}"
@@ -107,8 +107,8 @@ def merge(source: Source, sources: Mapping[str, Source]) -> MergedModel:
 
 
 def configure(merged: MergedModel, entry: Declaration) -> None:
-    """Add a model's entry of `model-config.json`, as LoopBack 3 does."""
-    # AngularJS leaves keys such as `$promise`.
+    """Apply a model's entry of `model-config.json`, as LoopBack 3 does."""
+    # AngularJS leaves keys such as `$promise` behind.
     entry.with_value(
         {key: value for key, value in entry.mapping.items() if not key.startswith("$")}
     ).check_keys(CONFIG_KEYS)
@@ -145,7 +145,7 @@ def _chain(source: Source, sources: Mapping[str, Source]) -> tuple[list[Source],
     while (base := _base_of(chain[-1])) in sources and sources[base] not in chain:
         chain.append(sources[base])
     known = {name.lower(): name for name in BUILT_IN}
-    # A model may have the name of the built-in model that it extends.
+    # A model may have the same name as the built-in model that it extends.
     if base in sources and sources[base] is not chain[-1]:
         source.declared["base"].add(f"{base} extends itself")
     elif base.lower() not in known:
@@ -155,7 +155,7 @@ def _chain(source: Source, sources: Mapping[str, Source]) -> tuple[list[Source],
 
 
 def _is_copy(source: Source) -> bool:
-    """Tell whether a model is a copy of LoopBack 3's own file."""
+    """Return True if a model is a copy of LoopBack 3's own file."""
     base = source.declared.mapping.get("base", PERSISTED[0])
     return source.name in SHADOWED and base in PERSISTED
 
@@ -177,7 +177,7 @@ def _extend(merged: MergedModel, declared: Declaration) -> None:
     for name in excluded if isinstance(excluded, list) else [excluded]:
         merged.properties.pop(str(name), None)
     merged.properties |= declared["properties"].entries()
-    # LoopBack 3's generator writes relations among the options, too.
+    # LoopBack 3's generator also writes relations into the options.
     merged.relations |= declared["relations"].entries() | options["relations"].entries()
     merged.acls += _own_rules(declared, options)
     inherited = {name: merged.settings[name] for name in INHERITED if name in merged.settings}
@@ -192,7 +192,7 @@ def _without(known: JsonObject, names: tuple[str, ...]) -> JsonObject:
 
 
 def _own_rules(declared: Declaration, options: Declaration) -> list[Declaration]:
-    """Return the rules of a file; those among its options take the place of the others."""
+    """Return the rules of a file; rules in its options replace the others."""
     if options.mapping.get("acls") is None:
         return _rules(declared["acls"])
     if declared.mapping.get("acls"):
@@ -207,14 +207,14 @@ def _rules(acls: Declaration) -> list[Declaration]:
 
 
 def _together(known: JsonObject, more: JsonObject) -> dict[str, object]:
-    """Return settings with further ones, which take the place of those known or add to them."""
+    """Return settings with others applied to them, which replace or extend the known ones."""
     collected = {name: _collect(known.get(name), more.get(name)) for name in COLLECTED}
     names = {key: _collect(_names(known, key), _names(more, key)) for key in NAMES}
     return {**known, **more, **collected, **names}
 
 
 def _names(settings: JsonObject, key: str) -> object:
-    """Return the names of properties that a key lists, by either of its names."""
+    """Return the names of properties listed under either name of a key."""
     return _collect(_as_list(settings.get(key)), _as_list(settings.get(OTHER_NAMES[key])))
 
 

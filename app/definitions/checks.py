@@ -24,9 +24,9 @@ from .users import users_endpoints
 
 
 def check(models: Models, resolved: Mapping[str, ResolvedRelations], users: Resource) -> None:
-    """Add problems of default filters; if there are any problems, also warnings of methods.
+    """Report problems of default filters; if there are any problems, also unknown methods.
 
-    Without problems, the latter are found when the models are served.
+    Without problems, unknown methods are found when the models are served.
     """
     for definition in models.definitions.values():
         _check_scope(definition)
@@ -39,7 +39,7 @@ def check(models: Models, resolved: Mapping[str, ResolvedRelations], users: Reso
 
 
 def check_owner_may_change(definition: Definition, owner: str | None) -> None:
-    """Warn of a permission for owners to give rows away that have none; `owner` is the column."""
+    """Warn if owners may give rows away but rows have no owner; `owner` is the column."""
     if definition.owner_may_change and owner is None:
         place = definition.at(OWNER_MAY_CHANGE)
         place.warn("is without effect: no property says whose a row is")
@@ -54,7 +54,7 @@ def _check_scope(definition: Definition) -> None:
         kinds[OTHERS] = OBJECT
     shown = {key: value for key, value in definition.scope.items() if key != "where"}
     try:
-        # Rows may be selected by what clients do not see.
+        # Conditions may use properties that clients do not see.
         parse_filter({"where": definition.scope.get("where")}, kinds)
         parse_filter(shown, visible(kinds, definition.visibility))
     except InvalidFilter as error:
@@ -66,7 +66,7 @@ def _check_methods(
 ) -> None:
     """Warn of methods that do not exist."""
     if definition.source.code.is_file():
-        # Which methods it adds is not known until it is called.
+        # The methods that the code adds are not known until it is called.
         return
     if definition is models.users:
         endpoints = users_endpoints(users, resolved.relations)

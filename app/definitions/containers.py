@@ -1,4 +1,4 @@
-"""Models in JSON whose data source, in `model-config.json`, is a store of files."""
+"""Models in JSON whose data source, in `model-config.json`, is a file store."""
 
 from flask import Flask
 
@@ -14,7 +14,7 @@ from .setup import report
 
 
 def init_app(app: Flask) -> None:
-    """Serve the models; stores, and all other models, must be there already."""
+    """Serve the models; requires that stores and all other models are already registered."""
     models = json_models.of(app)
     for definition in models.containers.values():
         if definition.is_public:
@@ -26,7 +26,7 @@ def init_app(app: Flask) -> None:
 
 
 def _serve(app: Flask, definition: Definition, store: OpenStore) -> None:
-    """Serve a model; raise ConfigurationError if it cannot be."""
+    """Serve a model; raise ConfigurationError if that is not possible."""
     endpoints = store.endpoints()
     switches = definition.switches.usable(endpoints)
     endpoints = switch_off(endpoints, app.config["SHARED_METHODS"], switches)

@@ -31,12 +31,12 @@ NAME_RULE = (
     f"must begin with a letter or _, followed by at most {MAX_NAME - 1} letters, digits, _ and -"
 )
 SEPARATED = re.compile(r"_+(\w)")
-# LoopBack 3's other names of verbs.
+# LoopBack 3's alternative names of verbs.
 OTHER_VERBS = ("DEL", "ALL")
 NOT_SERVED = "is not served until {} has an endpoint of this name"
-# Segments of a path below the base path; none is `.` or `..`.
+# Segments of a path below the base path, except `.` and `..`.
 PATH = re.compile(r"((^|/)(?!\.\.?(/|$))[A-Za-z0-9_.~-]+)+", re.ASCII)
-# Keys of LoopBack 3 that change nothing here, or are read elsewhere.
+# Keys of LoopBack 3 without effect here, or that are read elsewhere.
 WITHOUT_EFFECT = (
     *("name", "base", "plural", "http", "description", "scopes", "validations", "indexes"),
     *("idInjection", "validateUpsert", "validateUpdate"),
@@ -56,7 +56,7 @@ KEYS = (
 
 
 class PlacedRule(NamedTuple):
-    """A rule, and its declaration, which warnings name."""
+    """A rule with its declaration, for warnings."""
 
     declared: Declaration
     rule: Rule
@@ -73,41 +73,41 @@ class Definition:
     path: str
     id: IdProperty
     table: str
-    # The key that names the table, if one does.
+    # The key that sets the table's name, if one does.
     table_key: str
     properties: dict[str, Property]
-    # Relations and rules as they are declared, and the rules that were read.
+    # Relations and rules as declared, and the parsed rules.
     relations: dict[str, Declaration] = field(default_factory=dict)
     acls: list[Declaration] = field(default_factory=list)
     rules: list[PlacedRule] = field(default_factory=list)
-    # The names of the models whose ids properties hold.
+    # The models whose ids properties hold, by property.
     foreign_keys: dict[str, str] = field(default_factory=dict)
-    # The keys of polymorphic relations, each with the property that has the name of a model.
+    # The keys of polymorphic relations, each with the property for the name of a model.
     polymorphic: dict[str, str] = field(default_factory=dict)
-    # Those of `foreign_keys` that models derived from another have in common with it.
+    # The `foreign_keys` that several derived models have in common.
     shared_keys: set[str] = field(default_factory=set)
-    # The properties with what relations lead to.
+    # The properties that hold the data of relations.
     held: set[str] = field(default_factory=set)
     hidden: frozenset[str] = frozenset()
     protected: frozenset[str] = frozenset()
-    # What clients see of the objects in properties of JSON, where that is not everything.
+    # What clients see of the objects in JSON properties, unless that is everything.
     embedded: Mapping[str, Visibility] = field(default_factory=dict)
     scope: dict[str, object] = field(default_factory=dict)
-    # Whether properties that are not declared are kept.
+    # Whether undeclared properties are kept.
     is_open: bool = False
     # The properties of the mixin TimeStamp: when a row was created and last changed.
     times: tuple[str, ...] = ()
     # The relation that `owner` names, and LoopBack 3's `ownerRelations`.
     owner: str = ""
     owner_relations: list[str] | bool = False
-    # Whether calls that no rule is about are allowed; None: as DEFAULT_PERMISSION says.
+    # Whether calls that no rule matches are allowed; None: as DEFAULT_PERMISSION says.
     allows_by_default: bool | None = None
     # Methods that are switched off and on.
     switches: Switches = field(default_factory=Switches)
     replaces_on_put: bool = True
     # Whether deleting a row that does not exist is an error for every client.
     finds_deleted: bool = False
-    # Whether an owner may name another owner.
+    # Whether an owner may set another owner.
     owner_may_change: bool = False
     # The models in JSON that it extends.
     bases: frozenset[str] = frozenset()
@@ -115,19 +115,19 @@ class Definition:
     # The data source that `model-config.json` names, and the path of the model there.
     data_source: str = ""
     remote_path: str = ""
-    # Properties and columns that the rows have anyway, and names that no relation may have, such as
-    # those of what is served below the path of a row.
+    # Properties and columns that the rows have anyway, and names that relations cannot have, such
+    # as those served below the path of a row.
     own_names: frozenset[str] = frozenset()
     own_columns: frozenset[str] = frozenset()
     calls: frozenset[str] = frozenset({"exists", "replace"})
-    # The properties as the file has them.
+    # The properties as declared in the file.
     declared: JsonObject = field(default_factory=dict)
-    # The settings that the options of users are.
+    # The settings that the options of users set.
     settings: JsonObject = field(default_factory=dict)
 
     @property
     def file(self) -> str:
-        """The name of the file, which problems begin with."""
+        """The name of the file, with which problems begin."""
         return self.source.file
 
     @cached_property
@@ -140,7 +140,7 @@ class Definition:
         return self.source.declared[key]
 
     def filterable(self, row_ids: IdForm) -> dict[str, Kind]:
-        """Return what filters may name, and the kinds of the values, as `kind_of` does."""
+        """Return the properties that filters may use, with the kinds of their values."""
         kinds = {self.id.name: identifier(self.id.form)}
         for name, property_ in self.properties.items():
             if not property_.hidden and name not in self.hidden:
@@ -149,12 +149,12 @@ class Definition:
 
     @property
     def visibility(self) -> Visibility:
-        """What clients see of a row."""
+        """The visibility of the properties of a row."""
         hidden = {name for name, property_ in self.properties.items() if property_.hidden}
         return Visibility(self.hidden | hidden, dict(self.embedded))
 
     def new_column(self, name: str) -> str:
-        """Return a name for the column of a further property, which no other has."""
+        """Return an unused name for the column of a further property."""
         wanted = column_name(name)
         columns = {property_.column_name for property_ in self.properties.values()}
         taken = {"id", *self.own_columns, *columns}
@@ -173,7 +173,7 @@ class Definition:
 
 
 class BelongsTo(NamedTuple):
-    """A belongsTo relation: its name, the model that it leads to, and its foreign key."""
+    """A belongsTo relation: its name, target model, and foreign key."""
 
     name: str
     model: object
@@ -181,7 +181,7 @@ class BelongsTo(NamedTuple):
 
 
 class PolymorphicKey(NamedTuple):
-    """The properties of a polymorphic relation: with the id of a row, and the name of its model."""
+    """The properties of a polymorphic relation: the id of a row, and the name of its model."""
 
     key: str
     discriminator: str
@@ -210,9 +210,10 @@ def polymorphic_keys(relations: Mapping[str, Declaration]) -> list[PolymorphicKe
 
 
 def polymorphic_key(relation: str, declared: object) -> PolymorphicKey:
-    """Return the properties that LoopBack 3 has for a relation, by its key `polymorphic`.
+    """Return the properties that LoopBack 3 uses for a relation with the key `polymorphic`.
 
-    That is the name of the belongsTo relation, or an object; `true` is the name of this one.
+    Its value is the name of the belongsTo relation, an object, or `true` for the relation's own
+    name.
     """
     named = declared if isinstance(declared, Mapping) else {"selector": declared}
     given = next((named[key] for key in ("selector", "as") if named.get(key)), True)
@@ -277,11 +278,11 @@ def read_definition(merged: MergedModel) -> Definition:
 
 
 def _check_keys(merged: MergedModel) -> None:
-    """Report keys of the model's file and of its options in `model-config.json`."""
+    """Report unknown keys of the model's file and of its options in `model-config.json`."""
     declared, configured = merged.declared, merged.configured
     own = {name: value for name, value in merged.settings.items() if name not in configured}
     known = (*KEYS, *USER_SETTINGS) if merged.root == USER else KEYS
-    # Applications have keys such as `sharedMethodNames`, which is not this one misspelt.
+    # Applications have keys such as `sharedMethodNames`, which is not a misspelt known key.
     ignored = (*WITHOUT_EFFECT, SHARED)
     declared.with_value(own).check_keys(known, ignored)
     place = f"{CONFIG}: {merged.source.name}.options"
@@ -291,7 +292,7 @@ def _check_keys(merged: MergedModel) -> None:
 
 
 def _check_columns(definition: Definition) -> None:
-    """Report columns that two properties have, of which one may be the id or a time."""
+    """Report columns that two properties have in common, including the id and times."""
     taken = {"id": definition.id.name}
     for name, property_ in definition.properties.items():
         column, is_time = property_.column_name, name in definition.times
@@ -337,7 +338,7 @@ def _table(settings: JsonObject, name: str) -> tuple[str, str]:
 def _properties(merged: MergedModel, hidden: frozenset[str]) -> dict[str, Property]:
     properties: dict[str, Property] = {}
     for name, declared in merged.properties.items():
-        # LoopBack 3's way to drop a property of the base, or the id.
+        # LoopBack 3's way to remove a property of the base, or the id.
         if declared.value in (False, None):
             continue
         if property_ := read_property(name, declared):
@@ -348,7 +349,7 @@ def _properties(merged: MergedModel, hidden: frozenset[str]) -> dict[str, Proper
 def _property_names(
     declared: Declaration, merged: MergedModel, times: Iterable[str]
 ) -> frozenset[str]:
-    """Return the names of properties in a list; a name that is none hides nothing."""
+    """Return the names of properties in a list; unknown names are ignored."""
     names = declared.value or []
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         declared.add("must be a list of properties")
@@ -412,7 +413,7 @@ def _warn_of_methods(merged: MergedModel) -> None:
 
 
 def _check_verbs(http: Declaration) -> None:
-    """Report verbs of a method that do not exist."""
+    """Report unknown verbs of a method."""
     for route in http.items() if isinstance(http.value, list) else [http]:
         verb = route.mapping.get("verb", "get")
         if not isinstance(verb, str) or verb.upper() not in (*VERBS, *OTHER_VERBS):

@@ -1,4 +1,4 @@
-"""Models whose objects others embed: what clients see of these."""
+"""Embedded models: what clients see of objects that other models hold."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,12 +20,12 @@ EMBEDDING = (EMBEDS_ONE, EMBEDS_MANY)
 
 @dataclass(frozen=True)
 class EmbeddableModel:
-    """A model in JSON, whether it is served or not, as far as others may embed it."""
+    """A model in JSON, served or not, as far as others may embed it."""
 
     name: str
-    # Without what is inside its objects.
+    # Excludes the contents of its objects.
     visibility: Visibility
-    # Its properties and relations as they are declared.
+    # Its properties and relations as declared.
     properties: JsonObject = field(default_factory=dict)
     relations: Mapping[str, Declaration] = field(default_factory=dict)
 
@@ -51,9 +51,9 @@ def _names(declared: object) -> list[str]:
 def find_visibilities(
     models: Iterable[EmbeddableModel], resources: Iterable[Resource]
 ) -> dict[str, Visibility]:
-    """Return what clients see of the objects of models in JSON and in Python.
+    """Return what clients see of objects of the models in JSON and in Python.
 
-    By the names that relations and types have for them, in small letters.
+    Keys are the names used by relations and types, in lower case.
     """
     known = dict[str, Visibility]()
     for resource in resources:
@@ -68,7 +68,7 @@ def find_visibilities(
 
 
 def _of_resource(resource: Resource) -> Visibility:
-    """Return what clients see of rows of a model in Python, where objects are copies of them."""
+    """Return what clients see of embedded copies of rows of a model in Python."""
     fields = resource.schema().load_fields.items()
     written = {field.data_key or name for name, field in fields if field.load_only}
     withheld = resource.withheld | resource.protected | written
@@ -87,7 +87,7 @@ def embed(definition: Definition, known: Models) -> None:
 def _inside(
     properties: JsonObject, relations: Mapping[str, Declaration], known: Models
 ) -> dict[str, Visibility]:
-    """Return what clients see of the objects in properties, also those that relations declare."""
+    """Return what clients see of the objects in properties, including those of relations."""
     held = {
         property_name(name, relation.mapping): str(relation.mapping.get("model")).lower()
         for name, relation in relations.items()

@@ -8,20 +8,20 @@ from app.problems import Problems
 from app.properties.declaration import Declaration
 
 CONFIG = "model-config.json"
-# The files that LoopBack 3 reads in addition, such as that for production.
+# The files that LoopBack 3 reads in addition, such as the one for production.
 OTHER_CONFIGS = "model-config.*.json"
 
 
 @dataclass(frozen=True)
 class Source:
-    """A model as its file has it."""
+    """A model as declared in its file."""
 
     path: Path
     declared: Declaration
 
     @property
     def file(self) -> str:
-        """The name of the file, which problems begin with."""
+        """The name of the file, with which problems begin."""
         return self.path.name
 
     @property
@@ -69,7 +69,7 @@ def _read(path: Path, problems: Problems) -> Declaration | None:
 
 
 def read_json(path: Path, problems: Problems) -> Declaration | None:
-    """Return what a file declares; report that it cannot be read."""
+    """Return the content of a file; report a file that cannot be read."""
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_unique_keys)
     except (OSError, ValueError, RecursionError) as error:
@@ -79,7 +79,7 @@ def read_json(path: Path, problems: Problems) -> Declaration | None:
 
 
 def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return an object; refuse a key that is there twice, of which one would be lost."""
+    """Return an object; raise an error for a duplicate key, as one value would be lost."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]

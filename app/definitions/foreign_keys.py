@@ -26,7 +26,7 @@ class ForeignKeys:
     ) -> str:
         """Return the column with the ids of another model; add it to a model in JSON.
 
-        Empty, and a warning, if the holder cannot have it.
+        Empty, with a warning, if the model cannot have it.
         """
         definition = holder.definition
         if definition is None:
@@ -40,7 +40,7 @@ class ForeignKeys:
         return column
 
     def _problem(self, holder: Definition, name: str, refers_to: RelatedModel) -> str:
-        """Return why a model cannot have a foreign key, if that is so."""
+        """Return why a model cannot have a foreign key; empty if it can."""
         declared, key = holder.properties.get(name), f"{name} of {holder.name}"
         if name == holder.id.name and (problem := self._id_problem(holder, refers_to)):
             return f"{key} is the id, {problem}"
@@ -53,7 +53,7 @@ class ForeignKeys:
         return f"{key} refers to another model" if is_other else ""
 
     def _id_problem(self, holder: Definition, refers_to: RelatedModel) -> str:
-        """Return why the id of a model cannot be that of a row of another, if that is so."""
+        """Return why a model's id cannot refer to a row of another model; empty if it can."""
         if not holder.id.on_create:
             return "which clients do not choose"
         own = self._models.of(holder)
@@ -69,12 +69,12 @@ class ForeignKeys:
     def _add(self, holder: Definition, name: str, refers_to: RelatedModel) -> str:
         known = self._known(holder, name)
         if known is not None and known is not refers_to:
-            # The ids of the key may be those of either model.
+            # The key may hold ids of either model.
             holder.shared_keys.add(name)
             refers_to = _common(known, refers_to) or refers_to
         holder.foreign_keys[name] = refers_to.resource
         if name == holder.id.name:
-            # None is generated: it would be that of any row.
+            # Such an id is never generated, as it must be that of an existing row.
             id_type = cast("IdColumn", refers_to.id_type.column_type)
             holder.id = replace(holder.id, type=id_type, required=True)
             return holder.column_of(name)
@@ -82,7 +82,7 @@ class ForeignKeys:
         found = found or Property(name, holder.new_column(name), refers_to.id_type)
         if found.hidden:
             holder.hidden |= {name}
-        # A hidden key is read, and withheld.
+        # A hidden key is read from the body and hidden in responses.
         holder.properties[name] = replace(
             found, hidden=False, type=refers_to.id_type, validators=[], index=True
         )
@@ -90,9 +90,9 @@ class ForeignKeys:
 
 
 def _common(known: RelatedModel, refers_to: RelatedModel) -> RelatedModel | None:
-    """Return the model that a key refers to, where two models have it in common.
+    """Return the model that a key shared by two models refers to.
 
-    That is the base, which comes after a model that extends it, or the first of two with one base.
+    The base if one extends the other, or the first of two models with a common base.
     """
     first, second = known.definition, refers_to.definition
     if not first or not second or not _have_same_ids(known, refers_to):
@@ -108,7 +108,7 @@ def _have_same_ids(first: RelatedModel, second: RelatedModel) -> bool:
 
 
 def _column_in_python(holder: RelatedModel, name: str, refers_to: RelatedModel) -> tuple[str, str]:
-    """Return the column of a model in Python, or why it is not a property that holds such ids."""
+    """Return the column of a model in Python, or why it cannot hold such ids."""
     attribute = column_name(name)
     column = (holder.columns or {}).get(attribute)
     if column is None:
@@ -119,7 +119,7 @@ def _column_in_python(holder: RelatedModel, name: str, refers_to: RelatedModel) 
 
 
 def _holds_ids(column: AnyColumn, target: RelatedModel) -> bool:
-    """Tell whether a column of a model in Python holds the ids of another model."""
+    """Return True if a column of a model in Python holds ids of another model."""
     if column.foreign_keys:
         referred = str(target.id_column)
         return any(key.target_fullname == referred for key in column.foreign_keys)

@@ -17,9 +17,9 @@ from .related_models import camel_case
 
 # The type of the property, and the key that names it.
 HELD: dict[str, object] = {REFERENCES_MANY: ["any"], EMBEDS_ONE: "object", EMBEDS_MANY: ["object"]}
-# What is no value of a required property.
+# Values that do not satisfy a required property.
 BLANK = (None, "")
-# The type of properties that hold what any relation does.
+# The type of properties that hold the data of any relation.
 ANY = "any"
 PLACES = {REFERENCES_MANY: "foreignKey", EMBEDS_ONE: "property", EMBEDS_MANY: "property"}
 
@@ -27,10 +27,10 @@ PLACES = {REFERENCES_MANY: "foreignKey", EMBEDS_ONE: "property", EMBEDS_MANY: "p
 def hold(
     definition: Definition, name: str, relation: Declaration, needed: Collection[str] = ()
 ) -> Property | None:
-    """Return the property with the data of a relation; add it, unless it is declared.
+    """Return the property with the data of a relation; add it unless it is declared.
 
-    What is embedded must have the `needed` properties. None, and a warning, if the model cannot
-    have it.
+    Embedded objects must have the `needed` properties. None, with a warning, if the model cannot
+    have the property.
     """
     held = property_name(name, relation.mapping)
     usual = read_property(held, relation.with_value(_declared_property(relation.mapping)))
@@ -65,7 +65,7 @@ def _check_embedded(needed: Sequence[str], embedded: object) -> None:
 
 
 def _problem(definition: Definition, usual: Property) -> str:
-    """Return why a model cannot have this property for a relation, if that is so."""
+    """Return why a model cannot have this property for a relation; empty if it can."""
     declared = definition.properties.get(usual.name, usual)
     held = f"{usual.name} of {definition.name}"
     if usual.name in {definition.id.name, *definition.own_names, *definition.foreign_keys}:
@@ -76,7 +76,7 @@ def _problem(definition: Definition, usual: Property) -> str:
 
 
 def property_name(relation: str, declared: JsonObject) -> str:
-    """Return the name that LoopBack 3 gives to the property with the data of a relation."""
+    """Return LoopBack 3's name for the property with the data of a relation."""
     kind, model = str(declared["type"]), str(declared.get("model") or relation)
     given = declared.get(PLACES[kind])
     if kind == REFERENCES_MANY:
@@ -86,7 +86,7 @@ def property_name(relation: str, declared: JsonObject) -> str:
 
 
 def _declared_property(declared: JsonObject) -> JsonObject:
-    """Return the property with the data of a relation, and the value that LoopBack 3 gives it."""
+    """Return the property with the data of a relation, with LoopBack 3's default value."""
     kind, default = str(declared["type"]), declared.get("default")
     if kind != EMBEDS_ONE:
         return {"type": HELD[kind], "default": []}

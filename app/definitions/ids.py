@@ -12,7 +12,7 @@ from app.rest.fields.ids import Id
 
 from .bases import MergedModel
 
-# The name of an id that is not declared.
+# The name of an undeclared id.
 ID = "id"
 COLUMN_TYPES: dict[str, type[IdColumn]] = {
     "number": IntegerId,
@@ -20,15 +20,15 @@ COLUMN_TYPES: dict[str, type[IdColumn]] = {
     "uuid": UuidId,
     "objectid": ObjectId,
 }
-# Those of them that the service generates, unless `generated` is false.
+# The types that the service generates unless `generated` is false.
 GENERATED = ("uuid", "objectid")
-# Whether clients cannot choose ids; by default they can choose those that are not generated.
+# Whether clients cannot choose ids; by default they can choose ids that are not generated.
 FORCE_ID = "forceId"
 
 
 @dataclass(frozen=True)
 class IdProperty:
-    """The id of a model: its name in JSON, its column's type, and whether clients choose it."""
+    """The id of a model: its name in JSON, its column's type, and whether clients may choose it."""
 
     name: str = ID
     type: IdColumn | type[IdColumn] = RowId
@@ -37,7 +37,7 @@ class IdProperty:
 
     @property
     def form(self) -> IdForm:
-        """The form of the ids where the database does not generate them by ID_TYPE."""
+        """The form of the ids; INTEGER stands for that of ID_TYPE."""
         made = self.type() if isinstance(self.type, type) else self.type
         return INTEGER if isinstance(made, RowId) else made.form
 
@@ -49,14 +49,14 @@ def key_type(column_type: IdColumn | type[IdColumn]) -> PropertyType:
 
 
 def take_id(merged: MergedModel, properties: dict[str, Property]) -> IdProperty:
-    """Take the id out of the properties of a model; without one, rows have an `id` of their own."""
+    """Remove the id from the properties of a model; by default rows have an `id`."""
     marked = [name for name, property_ in properties.items() if property_.is_id and name != ID]
     for name in marked:
         properties[name] = replace(properties[name], is_id=False)
     if len(marked) > 1:
         _keep(marked, merged, properties)
         marked = []
-    # The one called `id` rather than another.
+    # Prefer the property called `id`.
     chosen = ID if ID in properties else next(iter(marked), None)
     forces = merged.settings.get(FORCE_ID)
     if chosen is None:
@@ -65,7 +65,7 @@ def take_id(merged: MergedModel, properties: dict[str, Property]) -> IdProperty:
 
 
 def _keep(names: list[str], merged: MergedModel, properties: dict[str, Property]) -> None:
-    """Keep properties that are the id together, which then are required; warn."""
+    """Keep the properties of a composite id as required properties; warn."""
     ids = ", ".join(name for name in properties if name in (ID, *names))
     merged.declared["properties"].warn(
         f"{ids} are not the id together: rows have an `id` of their own"
@@ -77,7 +77,7 @@ def _keep(names: list[str], merged: MergedModel, properties: dict[str, Property]
 def _read(property_: Property, declared: Declaration, forces: object) -> IdProperty:
     kind = property_.type.name
     given = declared.mapping.get("generated")
-    # LoopBack 3 generates the id `id` that is not declared to be it.
+    # LoopBack 3 generates a property `id` that is not declared as the id.
     is_declared = bool(declared.mapping.get("id")) or kind == "string"
     generated = kind in GENERATED or not is_declared if given is None else given
     is_chosen = forces is False or not generated
@@ -92,7 +92,7 @@ def _read(property_: Property, declared: Declaration, forces: object) -> IdPrope
 
 
 def _text_id(property_: Property, is_chosen: bool, has_default: bool) -> IdProperty:
-    """Return an id that is a text; clients need not choose one that has a default."""
+    """Return a text id; clients may omit one that has a default."""
     declared = getattr(property_.type.column_type, "length", None)
     length = min(declared or MAX_TEXT_ID, MAX_TEXT_ID)
     if has_default:
@@ -103,5 +103,5 @@ def _text_id(property_: Property, is_chosen: bool, has_default: bool) -> IdPrope
 def _chosen(
     property_: Property, column_type: IdColumn | type[IdColumn], on_create: bool
 ) -> IdProperty:
-    """Return an id that clients may choose, or not, and then must if it is required."""
+    """Return an id that clients may choose if `on_create`; then it may be required."""
     return IdProperty(property_.name, column_type, on_create, on_create and property_.required)

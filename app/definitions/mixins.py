@@ -1,4 +1,4 @@
-"""Mixins of models in JSON, of which only TimeStamp exists here."""
+"""Mixins of models in JSON; only TimeStamp is supported."""
 
 from dataclasses import replace
 

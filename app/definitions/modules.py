@@ -16,16 +16,16 @@ from app.users.resource import users
 from .roles import RESOURCES
 from .stubs import HOOK
 
-# The function of a module that gets the resource of the model in JSON beside it, and the one that
-# gets the app before the module's models are served.
+# A module's function that receives the resource of its model in JSON, and the one that receives the
+# app before the module's models are served.
 EXTEND, INIT_APP = "extend", "init_app"
 STUBS = "hooks that are not written yet, and do nothing: {}; `ostiary loopback todo` lists them"
-# Resources that a module may import and does not define.
+# Resources that a module may import without defining them.
 SHIPPED = (users, todos, *RESOURCES.values())
 
 
 class Module:
-    """A Python file in the folder of models, which was imported."""
+    """An imported Python file of the folder of models."""
 
     def __init__(self, path: Path, content: ModuleType) -> None:
         self.path, self._content = path, content
@@ -37,25 +37,25 @@ class Module:
         return [value for value in values if isinstance(value, Resource) and value not in SHIPPED]
 
     def has(self, function: str) -> bool:
-        """Tell whether the module has a function."""
+        """Return True if the module has a function."""
         return callable(getattr(self._content, function, None))
 
     def call(self, function: str, argument: object) -> None:
-        """Call a function of the module, if it has it; raise CodeError."""
+        """Call a function of the module if it exists; raise CodeError."""
         if self.has(function):
             with located_errors(self.path):
                 getattr(self._content, function)(argument)
 
     @property
     def hook_stubs(self) -> int:
-        """The number of hooks that are to be written."""
+        """The number of hooks that are still stubs."""
         values = vars(self._content).values()
         # Flask's proxies, such as `request`, have no attributes here.
         functions = [value for value in values if isinstance(value, FunctionType)]
         return sum(hasattr(function, HOOK) for function in functions)
 
     def is_used_by(self, other: "Module") -> bool:
-        """Tell whether another module has imported this one, or something that it defines."""
+        """Return True if another module has imported this one, or something that it defines."""
         name = self._content.__name__
         return other is not self and any(
             value is self._content or getattr(value, "__module__", None) == name
@@ -66,7 +66,7 @@ class Module:
 def import_modules(app: Flask, folder: Path, problems: Problems) -> dict[str, Module]:
     """Import the Python files of a folder; return them by the names of their files.
 
-    Those whose names begin with `_` are imported by others only.
+    Files whose names begin with `_` are not imported, except by others.
     """
     modules = dict[str, Module]()
     for path in sorted(folder.glob("*.py")):
@@ -79,7 +79,7 @@ def import_modules(app: Flask, folder: Path, problems: Problems) -> dict[str, Mo
 
 
 def warn_of_others(modules: Mapping[str, Module], beside: set[str], problems: Problems) -> None:
-    """Warn of files that are about no model; `beside` are the names of the files in JSON."""
+    """Warn of files without models; `beside` are the names of the files in JSON."""
     for name, module in modules.items():
         if name in beside or module.resources or module.has(INIT_APP):
             continue
@@ -93,7 +93,7 @@ def warn_of_others(modules: Mapping[str, Module], beside: set[str], problems: Pr
 
 @contextmanager
 def reporting(problems: Problems) -> Iterator[None]:
-    """Add the error of a Python file in a block to the problems."""
+    """Report an error of a Python file raised in the block."""
     try:
         yield
     except CodeError as error:

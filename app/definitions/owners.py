@@ -8,16 +8,17 @@ from app.access.rules import OWNER
 
 from .definition import Definition
 
-# Properties by whose names LoopBack 3 knows the owner of a row, before any relation.
+# Properties that LoopBack 3 recognizes by name as the owner of a row, before any relation.
 OWNER_NAME = "owner"
 OWNER_PROPERTIES = ("userId", OWNER_NAME)
 
 
 def owner_property(definition: Definition, to_users: Mapping[str, str]) -> str | None:
-    """Return the property with the id of a row's owner; `to_users` are the keys of relations.
+    """Return the property with the id of a row's owner; `to_users` are keys of relations to users.
 
-    It is that of `owner`, a key of ours, or what LoopBack 3 takes for it: by `ownerRelations`, by
-    name, or the first relation, which is not guessed among several if no rule is for owners.
+    It is set by the key `owner`, which LoopBack 3 does not have, or found as in LoopBack 3: by
+    `ownerRelations`, by name, or as the first relation. One of several relations is only chosen if
+    there are rules for owners.
     """
     if definition.owner:
         return to_users.get(definition.owner)
@@ -42,9 +43,9 @@ def _guessed(definition: Definition, to_users: Mapping[str, str]) -> Iterable[st
 
 
 def may_be_owner(definition: Definition, name: str) -> bool:
-    """Tell whether a property that no relation is by has the id of a row's owner.
+    """Return True if a property without a relation may hold the id of a row's owner.
 
-    That matters to rules for owners alone; a text `owner` may be anything, such as a name.
+    This only matters for rules for owners; a text `owner` may be anything, such as a name.
     """
     is_text = name == OWNER_NAME and definition.type_of(name) == "string"
     ruled_by_settings = definition.plural in (current_app.config["ACLS"] or ())

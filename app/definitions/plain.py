@@ -1,4 +1,4 @@
-"""Models in JSON without rows, such as those of Model: they have own endpoints alone."""
+"""Models in JSON without rows, such as those of Model: they only have endpoints of their own."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def _make_resource(definition: Definition) -> Resource:
 
 
 def _register(app: Flask, definition: Definition, resource: Resource) -> None:
-    """Serve the own endpoints of a model; raise ConfigurationError if they cannot be."""
+    """Serve the endpoints of a model; raise ConfigurationError if that is not possible."""
     if about_rows := [endpoint for endpoint in resource.own_endpoints if endpoint.finds_row]:
         raise ConfigurationError(
             f"{about_rows[0].method} has <id> in its path, and the model has no rows; set"

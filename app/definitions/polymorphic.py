@@ -1,4 +1,4 @@
-"""Polymorphic relations: belongsTo a row of one of several models, and the other way round."""
+"""Polymorphic relations: belongsTo a row of one of several models, and their inverse relations."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,10 +22,10 @@ from .related_models import RelatedModel, RelatedModels
 
 KEYS = ("selector", "as", "foreignKey", "discriminator", "idType")
 TO_CHILDREN = (HAS_ONE, HAS_MANY)
-# The type of the property with the name of a model, whose column has an index.
+# The type of the property with a model's name, whose column is indexed.
 NAME_TYPE = PropertyType("string", String(255), partial(Text, 255))
 NUMBERS = ("number", "integer")
-# The resource whose rows have a polymorphic key, and that key.
+# The resource whose rows have a polymorphic key, and the key.
 Place = tuple[str, PolymorphicKey]
 
 
@@ -36,16 +36,16 @@ class PolymorphicRelations:
         self._models = models
         # The models with hasOne and hasMany relations to the rows that have a key, by name.
         self._parents = defaultdict[Place, dict[str, RelatedModel]](dict)
-        # The types that keys are declared with.
+        # The declared types of keys.
         self._id_types = dict[Place, str]()
-        # The belongsTo relations by columns of resources, whether the models have them or not.
+        # The belongsTo relations by column of a resource, including undeclared ones.
         self._references = dict[tuple[str, str], Relation]()
         for definition in definitions:
             for name, relation in _polymorphic(definition):
                 self._note(models.of(definition), name, relation)
 
     def _note(self, own: RelatedModel, name: str, relation: Declaration) -> None:
-        """Note what a relation says of a key that may be another model's."""
+        """Record a relation's declarations about a key, which may belong to another model."""
         declared = relation["polymorphic"]
         key = polymorphic_key(name, declared.value)
         target = self._models.find(relation.mapping.get("model"))
@@ -55,7 +55,7 @@ class PolymorphicRelations:
             self._parents[target.resource, key][own.type_name] = own
 
     def link(self, definition: Definition, name: str, relation: Declaration) -> Relation | None:
-        """Return a polymorphic relation; None, and a problem or a warning, if there can be none."""
+        """Return a polymorphic relation; None, with a problem or warning, if it is invalid."""
         declared = relation["polymorphic"]
         if not _is_declared(declared):
             return None
@@ -91,7 +91,7 @@ class PolymorphicRelations:
     def reference(
         self, holder: RelatedModel, key: PolymorphicKey, relation: Declaration
     ) -> Relation | None:
-        """Return the belongsTo relation by the keys of a model, which are added to one in JSON."""
+        """Return the belongsTo relation of a model's keys; add them to a model in JSON."""
         parents = self._parents.get((holder.resource, key)) or self._all(holder, key)
         definition = holder.definition
         if definition is None:
@@ -110,11 +110,11 @@ class PolymorphicRelations:
         return link
 
     def of_column(self, definition: Definition, column: str) -> Relation:
-        """Return the belongsTo relation by a column of a model, which others have relations by."""
+        """Return the belongsTo relation of a column, which other models have relations by."""
         return self._references[self._models.of(definition).resource, column]
 
     def _all(self, holder: RelatedModel, key: PolymorphicKey) -> dict[str, RelatedModel]:
-        """Return all models whose ids a key may have: none has a relation to its rows."""
+        """Return all models whose ids may be in a key to which no relation leads."""
         definition = holder.definition
         declared = definition.properties.get(key.key) if definition else None
         kind = self._id_types.get((holder.resource, key)) or (declared and declared.type.name)
@@ -124,7 +124,7 @@ class PolymorphicRelations:
 
 
 def _polymorphic(definition: Definition) -> Iterator[tuple[str, Declaration]]:
-    """Yield the relations of a model that are declared as polymorphic and can be."""
+    """Yield the valid polymorphic relations of a model."""
     for name, relation in definition.relations.items():
         declared = relation.mapping.get("polymorphic")
         if isinstance(declared, bool | str | Mapping) and declared:
@@ -132,7 +132,7 @@ def _polymorphic(definition: Definition) -> Iterator[tuple[str, Declaration]]:
 
 
 def _is_declared(declared: Declaration) -> bool:
-    """Report a key `polymorphic` that is no such thing; tell whether it is one."""
+    """Report an invalid key `polymorphic`; return True if it is valid."""
     values: Iterable[object] = [declared.value]
     if isinstance(declared.value, Mapping):
         declared.check_keys(KEYS)
@@ -144,7 +144,7 @@ def _is_declared(declared: Declaration) -> bool:
 
 
 def _problem(definition: Definition, key: PolymorphicKey) -> str:
-    """Return why a model cannot have the properties of a polymorphic relation, if that is so."""
+    """Return why a model cannot have the properties of a polymorphic relation; empty if it can."""
     taken = {definition.id.name, *definition.own_names, *definition.held, *definition.foreign_keys}
     if found := [name for name in key if name in taken]:
         return f"{found[0]} of {definition.name} holds something else"
@@ -167,7 +167,7 @@ def _add(definition: Definition, key: PolymorphicKey, parents: Sequence[RelatedM
 
 
 def _add_property(definition: Definition, name: str, type_: PropertyType) -> None:
-    """Add a property to a model, or give it a type; one that is hidden is read."""
+    """Add a property to a model, or set its type; a hidden one is read from the body."""
     found = definition.properties.get(name)
     found = found or Property(name, definition.new_column(name), type_)
     if found.hidden:
@@ -178,7 +178,7 @@ def _add_property(definition: Definition, name: str, type_: PropertyType) -> Non
 
 
 def _key_type(parents: Sequence[RelatedModel]) -> PropertyType:
-    """Return the type of a key with ids of these models: theirs if it is the same, else text."""
+    """Return the type of a key for ids of these models: their common type, else text."""
     types = [parent.id_type.column_type for parent in parents]
     forms = {type_.form.name for type_ in types if isinstance(type_, IdColumn)}
     return parents[0].id_type if len(forms) == 1 else key_type(TextId(MAX_TEXT_ID))

@@ -1,4 +1,4 @@
-"""Read the folder of models: which have rows, and which are the users."""
+"""Reading the folder of models: which have rows, and which one is the users."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,11 +25,11 @@ from .rules import read_rules
 from .user_model import TOKEN, choose_users
 from .users import define_users
 
-# The keys of properties that need no value.
+# The keys of properties that may be missing.
 DEFAULTS = {"default", "defaultFn", "generated"}
-# The entries of `model-config.json` that are no models.
+# The entries of `model-config.json` that are not models.
 NOT_MODELS = ("_meta",)
-# Keys of a model at a data source without effect, as its rows are not in the database, and the
+# Keys without effect for a model at a data source, as its rows are not in the database, with the
 # attributes that they set.
 UNSUPPORTED = {"scope": "scope", "times": "mixins"}
 
@@ -39,16 +39,15 @@ class Models:
     """The models of a folder."""
 
     definitions: dict[str, Definition] = field(default_factory=dict)
-    # Those whose rows are at a REST data source.
+    # The models whose rows are at a REST data source.
     remote: dict[str, Definition] = field(default_factory=dict)
-    # Those that are the containers of a store of files.
+    # The models that are containers of a file store.
     containers: dict[str, Definition] = field(default_factory=dict)
-    # Those without rows, which have endpoints in the Python code beside them.
+    # The models without rows that have endpoints in the Python code beside them.
     plain: dict[str, Definition] = field(default_factory=dict)
     # The model with the base User.
     users: Definition | None = None
-    # The properties without default that models require, by the names of all models, in small
-    # letters.
+    # The required properties without default of each model, by its name in lower case.
     required: dict[str, frozenset[str]] = field(default_factory=dict)
     # All models in JSON, as others may embed them.
     embeddable: list[EmbeddableModel] = field(default_factory=list)
@@ -60,12 +59,12 @@ class Models:
 
     @property
     def all(self) -> dict[str, Definition]:
-        """All models but users, by name."""
+        """All models except users, by name."""
         return {**self.definitions, **self.remote, **self.containers, **self.plain}
 
     @property
     def stored(self) -> list[Definition]:
-        """The models whose rows are in our database, users included."""
+        """The models with rows in the database, including users."""
         return [*self.definitions.values(), *([self.users] if self.users else [])]
 
     @property
@@ -78,7 +77,7 @@ class Models:
         return found
 
     def extend(self, source: Source, resource: Resource) -> None:
-        """Let the Python code beside a model add to its resource."""
+        """Call the Python code beside a model with its resource, which it may change."""
         module = self.modules.get(source.code.stem)
         if module is None:
             return
@@ -96,7 +95,7 @@ json_models = AppState("models", factory=lambda _app: Models())
 
 
 def read_folder(app: Flask, folder: Path) -> Models:
-    """Read the files; collect the models that have rows, and the one that users are."""
+    """Read the files; collect the models with rows, and the model of users."""
     models = Models()
     id_form = FORMS[app.config["ID_TYPE"]]
     sources = read_models(folder, models.problems)
@@ -128,7 +127,7 @@ def read_folder(app: Flask, folder: Path) -> Models:
 
 
 def _required(merged: MergedModel) -> frozenset[str]:
-    """Return the properties that an object of a model must have, as they have no default."""
+    """Return the required properties of a model that have no default."""
     return frozenset(
         name
         for name, declared in merged.properties.items()
@@ -137,7 +136,7 @@ def _required(merged: MergedModel) -> frozenset[str]:
 
 
 def _served(models: Sequence[MergedModel], config: Declaration | None) -> Iterator[MergedModel]:
-    """Yield the models with what they have from `model-config.json` too, if that serves them."""
+    """Yield the models, with the declarations of `model-config.json` if they are served."""
     for merged in models:
         source = merged.source
         entry = source.declared.with_value({}) if config is None else config[source.name]
@@ -146,7 +145,7 @@ def _served(models: Sequence[MergedModel], config: Declaration | None) -> Iterat
             continue
         entry.check_object()
         configure(merged, entry)
-        # The methods of models without rows need no data source.
+        # Methods of models without rows need no data source.
         if not merged.is_attached and merged.root not in WITHOUT_ROWS:
             reason = f"{CONFIG} gives {source.name} no data source"
             source.declared.warn(f"is not served, but may be a base: {reason}")
@@ -159,7 +158,7 @@ def _choose_users(
     configured: Sequence[MergedModel],
     tokens: Sequence[MergedModel],
 ) -> MergedModel | None:
-    """Return the model that users are; LoopBack 3's own, as configured, if none extends it."""
+    """Return the model of users; LoopBack 3's own, as configured, if no model extends it."""
     candidates = [merged for merged in served if merged.root == USER]
     others = [merged for merged in served if merged.root != USER]
     if not candidates:
@@ -171,7 +170,7 @@ def _choose_users(
 
 
 def _add(models: Models, merged: MergedModel, settings: Settings) -> None:
-    """Add a model whose rows are in the database or at a data source; warn of one without rows."""
+    """Add a model with rows in the database or at a data source; warn of one without rows."""
     name = merged.source.name
     has_rows = merged.root in (*PERSISTED, PLAIN)
     if has_rows and merged.data_source in settings["STORES"]:
@@ -218,7 +217,7 @@ def _warn_of_entries(config: Declaration, sources: Mapping[str, Source]) -> None
 
 
 def _configured(name: str, folder: Path, config: Declaration | None) -> list[MergedModel]:
-    """Return a model of LoopBack 3's own, if `model-config.json` says more than where it is."""
+    """Return a built-in model if `model-config.json` sets more than its data source."""
     if config is None or _says_nothing(config[name]):
         return []
     declared = {"name": name, "base": name, "plural": users.name}
@@ -228,12 +227,12 @@ def _configured(name: str, folder: Path, config: Declaration | None) -> list[Mer
 
 
 def _tokens(folder: Path, config: Declaration | None) -> list[MergedModel]:
-    """Return LoopBack 3's model of tokens, without problems of its entry, which has no effect."""
+    """Return LoopBack 3's model of tokens; its entry has no effect, so its problems are ignored."""
     muted = config and Declaration(config.value, Problems(), config.path, config.separator)
     return _configured(TOKEN, folder, muted)
 
 
 def _says_nothing(entry: Declaration) -> bool:
-    """Tell whether an entry of `model-config.json` says only what holds without one."""
+    """Return True if an entry of `model-config.json` has no effect on a built-in model."""
     keys = entry.mapping.keys()
     return keys <= {"dataSource", "public"} and entry.mapping.get("public") is not False

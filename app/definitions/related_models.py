@@ -1,4 +1,4 @@
-"""The models that relations may lead to: those in JSON, and those in Python."""
+"""The models, in JSON and in Python, that relations may lead to."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -21,14 +21,14 @@ WORD_START = re.compile(r"[_-]+(\w)")
 class RelatedModel:
     """A model that a relation may lead to."""
 
-    # The name of its resource, and the class that is mapped to its table.
+    # The name of its resource, and the class mapped to its table.
     resource: str
     model: type[object]
-    # The column of its ids, or what a foreign key calls it, and the type of properties with ids.
+    # The column of its ids or the name foreign keys use for it, and the type of its ids.
     id_column: AnyColumn | str
     id_type: PropertyType
-    # What it is: a model in JSON, or a model in Python, with the columns of its properties by
-    # attribute; users may be both.
+    # The definition of a model in JSON, or the columns by attribute of one in Python; users may
+    # have both.
     definition: Definition | None = None
     columns: Mapping[str, AnyColumn] | None = None
 
@@ -39,22 +39,22 @@ class RelatedModel:
 
     @property
     def type_name(self) -> str:
-        """The name that polymorphic relations have for it, as LoopBack 3 has."""
+        """The name that polymorphic relations use for it, as in LoopBack 3."""
         return self.definition.name if self.definition else self.model.__name__
 
     @property
     def table(self) -> str:
-        """The table of a model in JSON, or the name of the class of one in Python likewise."""
+        """The table of a model in JSON, or a name derived in the same way for one in Python."""
         return self.definition.table if self.definition else column_name(self.model.__name__)
 
     @property
     def usual_key(self) -> str:
-        """The name that LoopBack 3 gives to a foreign key with its ids."""
+        """LoopBack 3's name for a foreign key to it."""
         return f"{camel_case(self.type_name)}Id"
 
 
 class RelatedModels:
-    """Finds models by the names that relations have for them."""
+    """Finds models by the names that relations use for them."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class RelatedModels:
             self._by_resource[definition.plural] = model
 
     def find(self, name: object) -> RelatedModel | None:
-        """Return the model of a name in any case, if there is one."""
+        """Return the model with a name, in any case, if it exists."""
         return self._by_name.get(name.lower()) if isinstance(name, str) else None
 
     def __getitem__(self, resource: str) -> RelatedModel:
@@ -101,7 +101,7 @@ class RelatedModels:
 
     @property
     def names(self) -> list[str]:
-        """The names of all models, in small letters."""
+        """The names of all models, in lower case."""
         return list(self._by_name)
 
 

@@ -1,4 +1,4 @@
-"""Relations in JSON: which properties hold the ids, and which model each leads to."""
+"""Relations in JSON: which properties hold the ids, and which models they lead to."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,22 +23,22 @@ KEYS = (
     *("primaryKey", "scope", "properties", "invertProperties", "methods", "nestRemoting", "embed"),
     *("required", "default", "idName", "index", "description", "disableInclude", "params"),
 )
-# Those of them that name foreign keys.
+# Keys that name foreign keys.
 NAMED_KEYS = ("foreignKey", "keyThrough")
 # A filter for the rows that a relation leads to.
 SCOPE = "scope"
-# Other options that would change which rows a relation has.
+# Other options that would change the rows of a relation.
 UNSUPPORTED = ("primaryKey", "properties", "invertProperties")
 
 
 @dataclass(frozen=True)
 class ResolvedRelations:
-    """The relations of a model, whose keys are known."""
+    """The relations of a model, with their keys resolved."""
 
     relations: Mapping[str, Relation]
-    # Relations without endpoints, whose foreign keys are checked.
+    # Relations without endpoints; their foreign keys are checked.
     foreign_keys: Sequence[Relation]
-    # The column with the owner of a row.
+    # The column of a row's owner.
     owner: str | None
 
 
@@ -53,7 +53,7 @@ class Relations:
     ) -> None:
         """Read the relations of these models.
 
-        `required` are properties by the name of a model in small letters.
+        `required` has the required properties by model, in lower case.
         """
         self._models, self._definitions, self._required = models, definitions, required
         self._keys = ForeignKeys(models)
@@ -110,7 +110,7 @@ class Relations:
     def _make(
         self, definition: Definition, name: str, kind: str, relation: Declaration
     ) -> Relation | None:
-        """Return a relation of one of the kinds; None, and a problem or a warning, without keys."""
+        """Return a relation of a simple kind; None, with a problem or warning, without keys."""
         if relation.mapping.get("polymorphic"):
             return self._polymorphic.link(definition, name, relation)
         if kind in HELD:
@@ -126,7 +126,7 @@ class Relations:
     def _to_check(
         self, definition: Definition, links: Mapping[str, Relation]
     ) -> Iterator[Relation]:
-        """Yield belongsTo relations for the foreign keys that no relation of the model has."""
+        """Yield belongsTo relations for foreign keys without a relation of their own."""
         covered = {link.foreign_key for link in links.values() if link.kind == BELONGS_TO}
         for name, target in definition.foreign_keys.items():
             column = definition.column_of(name)
@@ -138,7 +138,7 @@ class Relations:
                 yield self._polymorphic.of_column(definition, column)
 
     def _held(self, definition: Definition, name: str, relation: Declaration) -> Relation | None:
-        """Return the relation to the data of a property, which is added."""
+        """Return the relation to the data in a property, which is added."""
         ignored = (
             UNSUPPORTED if relation.mapping["type"] == REFERENCES_MANY else (*UNSUPPORTED, SCOPE)
         )
@@ -172,7 +172,7 @@ class Relations:
         return Relation(kind, target.resource, column) if column else None
 
     def _owner(self, definition: Definition, links: Mapping[str, Relation]) -> str | None:
-        """Return the column with the owner of a row, if rows have owners."""
+        """Return the column of a row's owner, if rows have owners."""
         to_users = _keys_to_users(definition, links)
         if definition.owner and definition.owner not in to_users:
             known = ", ".join(to_users) or "none"
@@ -204,7 +204,7 @@ def _keys_to_users(definition: Definition, links: Mapping[str, Relation]) -> dic
 
 
 def _has_names(relation: Declaration) -> bool:
-    """Report foreign keys that are no names; tell whether there are none."""
+    """Report foreign keys with invalid names; return True if there are none."""
     found = [key for key in NAMED_KEYS if not isinstance(relation.mapping.get(key) or "", str)]
     for key in found:
         relation[key].add("must be the name of a property")
@@ -212,7 +212,7 @@ def _has_names(relation: Declaration) -> bool:
 
 
 def _unserved(definition: Definition, name: str, relation: Declaration) -> str:
-    """Return why a relation cannot be served, if that is so."""
+    """Return why a relation cannot be served; empty if it can."""
     declared = relation.mapping
     if name in {*definition.properties, *definition.calls}:
         return "there is a property or a call of this name"

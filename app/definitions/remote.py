@@ -24,7 +24,7 @@ from .setup import report
 
 
 def init_app(app: Flask) -> None:
-    """Serve the models; data sources, and all other models, must be there already."""
+    """Serve the models; requires that data sources and all other models are already registered."""
     models = json_models.of(app)
     for definition in models.remote.values():
         if definition.is_public:
@@ -36,7 +36,7 @@ def init_app(app: Flask) -> None:
 
 
 def _serve(app: Flask, definition: Definition, models: Models) -> None:
-    """Serve a model; raise ConfigurationError if it cannot be."""
+    """Serve a model; raise ConfigurationError if that is not possible."""
 
     def rules(endpoints: Sequence[Endpoint]) -> Sequence[Rule]:
         methods = {endpoint.method: endpoint.owned for endpoint in endpoints}
@@ -49,7 +49,7 @@ def _serve(app: Flask, definition: Definition, models: Models) -> None:
 
 
 def _make_resource(definition: Definition, models: Models) -> Resource:
-    """Return the resource of a model: without relations, and with ids that the service gives."""
+    """Return the resource of a model: without relations, and with ids set by the service."""
     owner = _owner_column(definition, models)
     check_owner_may_change(definition, owner)
     related = ResolvedRelations({}, (), owner)
@@ -58,7 +58,7 @@ def _make_resource(definition: Definition, models: Models) -> Resource:
 
 
 def _owner_column(definition: Definition, models: Models) -> str | None:
-    """Return the column with the owner of a row, if one is declared."""
+    """Return the column of a row's owner, if one is declared."""
     names = {USERS, "user", *([models.users.name.lower()] if models.users else [])}
     keys = {
         relation.name: relation.key

@@ -25,7 +25,7 @@ def make_resource(
     related: ResolvedRelations,
     ruled_by_parent: bool = False,
 ) -> Resource:
-    """Return the resource of a model, on which rules of those with relations to it may decide."""
+    """Return the resource of a model; rules of models related to it may decide on its rows."""
 
     def rules(settings: Mapping[str, object]) -> Sequence[Rule]:
         endpoints = declared_endpoints(resource)
@@ -59,7 +59,7 @@ def make_resource(
 
 
 def make_detached_model(definition: Definition) -> type[object]:
-    """Return a class with the attributes of a model; its table is in no database."""
+    """Return a class with the attributes of a model; its table does not exist in a database."""
     id_type = IntegerId() if definition.id.type is RowId else definition.id.type
     columns = [property_.column() for property_ in definition.properties.values()]
     model = type(definition.name, (), {"__doc__": f"A row of {definition.plural}."})
@@ -69,7 +69,7 @@ def make_detached_model(definition: Definition) -> type[object]:
 
 
 def with_switches(resource: Resource, definition: Definition) -> Resource:
-    """Return a resource, which has all of its endpoints, with the methods that are switched off."""
+    """Return a resource with all of its endpoints, and the methods that are switched off."""
     switches = usable_switches(definition, declared_endpoints(resource))
     return replace(resource, shared_methods=switches) if switches else resource
 
@@ -80,5 +80,5 @@ def usable_switches(definition: Definition, endpoints: Sequence[Endpoint]) -> di
 
 
 def _written_only(definition: Definition) -> set[str]:
-    """Return the hidden properties that the service does not read either."""
+    """Return the properties that are declared with `hidden`, which bodies may set."""
     return {name for name, property_ in definition.properties.items() if property_.hidden}

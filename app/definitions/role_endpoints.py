@@ -1,6 +1,7 @@
 """LoopBack 3's endpoints of Role and RoleMapping, where `model-config.json` makes them public.
 
-They are for admins. Nobody becomes or ceases to be an admin by them: they ask for no recent login.
+They are for admins. They cannot grant or revoke the role of admins, because they require no recent
+login.
 """
 
 from collections.abc import Collection, Sequence
@@ -36,7 +37,7 @@ ELSEWHERE = (
 
 
 class RoleRows(Repository):
-    """Roles, which are created with a valid name."""
+    """Roles, created with valid names only."""
 
     may_lag = False
 
@@ -51,12 +52,12 @@ class RoleRows(Repository):
 
 
 class MappingRows(Repository):
-    """The roles that users have, which are granted and revoked with a record in the audit log."""
+    """Assignments of roles to users, recorded in the audit log."""
 
     may_lag = False
 
     def insert(self, items: Sequence[Values]) -> Sequence[Row]:
-        """Grant roles to users who do not have them; raise ValidationError for that of admins."""
+        """Grant roles to users without them; raise ValidationError for the role of admins."""
         with transaction():
             return [self._grant(item) for item in items]
 
@@ -72,7 +73,7 @@ class MappingRows(Repository):
         return db.session.execute(self._all_rows.where(*is_granted)).one()
 
     def delete(self, conditions: Conditions) -> int:
-        """Revoke roles; raise ValidationError for that of admins."""
+        """Revoke roles; raise ValidationError for the role of admins."""
         statement = select(self.column("principal_id"), Role.name)
         statement = statement.join(Role, Role.id == self.column("role_id"))
         with transaction():
@@ -92,7 +93,7 @@ class RoleSchema(Schema):
 
 
 class RoleMappingSchema(Schema):
-    """A role that a user has, as admins see it."""
+    """An assignment of a role to a user, as admins see it."""
 
     id = Id(TextId, dump_only=True)
     principalType = Text(  # noqa: N815
@@ -107,7 +108,7 @@ def _rules(settings: Settings) -> Sequence[Rule]:
 
 
 def _without_changes(resource: Resource, writing: Collection[str]) -> Resource:
-    """Return a resource with the methods that write switched off, but for these."""
+    """Return a resource with methods that write switched off, except these."""
     methods = {
         endpoint.method: False
         for endpoint in declared_endpoints(resource)
@@ -116,7 +117,7 @@ def _without_changes(resource: Resource, writing: Collection[str]) -> Resource:
     return replace(resource, shared_methods=methods)
 
 
-# By the names that `model-config.json` has for them.
+# By their names in `model-config.json`.
 ENDPOINTS = {
     "Role": _without_changes(
         Resource(
@@ -153,12 +154,12 @@ ENDPOINTS = {
 
 
 def resource_names(public: Collection[str]) -> list[str]:
-    """Return the names of the resources that are served where some of the roles are public."""
+    """Return the names of the resources served if some of the role models are public."""
     return [resource.name for resource in ENDPOINTS.values()] if public else []
 
 
 def register_endpoints_of_roles(app: Flask, public: Collection[str]) -> None:
-    """Serve those of Role and RoleMapping that are public; each may have relations to the other."""
+    """Serve Role and RoleMapping if they are public; they may have relations to each other."""
     if public:
         for name, resource in ENDPOINTS.items():
             register_resource(app, replace(resource, is_public=name in public))

@@ -1,6 +1,6 @@
 """LoopBack 3's Role and RoleMapping, to which relations of models in JSON may lead.
 
-They are only read: roles are granted by `ostiary roles grant`.
+They are read-only: roles are granted by `ostiary roles grant`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from app.rest.fields.base import Schema, Text
 from app.rest.fields.ids import Id
 from app.rest.resource import Resource
 
-# The name is that of its schemas in the OpenAPI document.
+# The name of the schemas in the OpenAPI document.
 MappedRole = type(
     "RoleMapping",
     (),
@@ -46,7 +46,7 @@ class RoleSchema(Schema):
 
 
 class RoleMappingSchema(Schema):
-    """A role that a user has."""
+    """An assignment of a role to a user."""
 
     id = Id(TextId, dump_only=True)
     principalType = Text(255, attribute="principal_type", dump_only=True)  # noqa: N815
@@ -55,7 +55,7 @@ class RoleMappingSchema(Schema):
 
 
 def _role_rules(settings: Mapping[str, object]) -> Sequence[Rule]:
-    """Let those read a role who may call the relation that leads to it, if they are logged in."""
+    """Let logged-in users read roles through any relation that they may call."""
     return [allow(AUTHENTICATED, access=READ)]
 
 
@@ -84,7 +84,7 @@ RESOURCES = {resource.name: resource for resource in (roles, role_mappings)}
 
 
 def writing_methods(endpoints: Iterable[Endpoint]) -> dict[str, bool]:
-    """Return the methods that would write roles or grant them, each as switched off."""
+    """Return the methods that would write or grant roles, all switched off."""
     return {
         endpoint.method: False
         for endpoint in endpoints

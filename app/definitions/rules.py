@@ -11,20 +11,20 @@ from app.rest.shared_methods import ALIASES, PROTOTYPE
 
 from .definition import Definition, PlacedRule
 
-# Types of principals of LoopBack 3 that no caller is.
+# LoopBack 3's types of principals that no caller ever has.
 OTHER_PRINCIPALS = ("APP", "APPLICATION", "SCOPE")
 KEYS = ("principalType", "principalId", "permission", "accessType", "property")
 
 
 def read_rules(definition: Definition, id_form: IdForm) -> list[PlacedRule]:
-    """Return the rules of a model with their declarations, whatever methods they name."""
+    """Return the rules of a model with their declarations; method names are not checked."""
     default = "ALLOW" if definition.allows_by_default else "DENY"
     rules = [(declared, _read(declared, default, id_form)) for declared in definition.acls]
     return [PlacedRule(declared, rule) for declared, rule in rules if rule is not None]
 
 
 def applicable_rules(definition: Definition, methods: Mapping[str, bool]) -> list[Rule]:
-    """Return the rules of a model, given whether the rows of each of its methods have owners.
+    """Return the rules of a model; `methods` maps each method to whether its rows have owners.
 
     Rules for methods that do not exist are left out, with a warning.
     """
@@ -66,14 +66,14 @@ def _parse(
 
 
 def _ineffective(declared: JsonObject) -> str:
-    """Return why a rule that LoopBack 3 knows is about no call here, if that is so."""
+    """Return why a rule of LoopBack 3 applies to no call here; empty if it does."""
     if (kind := declared.get("principalType")) in OTHER_PRINCIPALS:
         return f"there are no principals of the type {kind}"
     return "nothing is replicated" if declared.get("accessType") == "REPLICATE" else ""
 
 
 def _names(declared: Declaration, denies: bool) -> list[str]:
-    """Return the methods that a rule names, or * for all."""
+    """Return the methods that a rule names; * means all."""
     given = declared.value
     if not given and not isinstance(given, list):
         return ["*"]
@@ -97,7 +97,7 @@ def _listed(names: list[str], declared: Declaration, denies: bool) -> list[str]:
 
 
 def _text(error: Exception) -> str:
-    """Return the sentence of an error; marshmallow's are by the number of the rule and its key."""
+    """Return the message of an error; marshmallow nests them by the rule's index and key."""
     messages = getattr(error, "messages", None)
     if not isinstance(messages, dict):
         return messages[0] if messages else str(error)
@@ -109,14 +109,14 @@ def _text(error: Exception) -> str:
 def _canonical(name: str) -> str:
     """Return the name by which LoopBack 3 knows a method in rules.
 
-    It ignores rules that have another. Here, those that deny have an effect all the same.
+    LoopBack 3 ignores rules with other names. Here, rules that deny take effect all the same.
     """
     name = name.removeprefix(PROTOTYPE)
     return ALIASES.get(name, name)
 
 
 def _applicable(placed: PlacedRule, methods: Mapping[str, bool]) -> Collection[str]:
-    """Return those of the methods of a rule that it can be about."""
+    """Return those methods of a rule to which it can apply."""
     declared, rule = placed
     for name in sorted(rule.properties - methods.keys() - {"*"}):
         declared["property"].warn(f"there is no method {name}{_meant(name, methods)}")
@@ -125,7 +125,7 @@ def _applicable(placed: PlacedRule, methods: Mapping[str, bool]) -> Collection[s
 
 
 def _meant(name: str, methods: Collection[str]) -> str:
-    """Return what to write for another name of a method."""
+    """Return the canonical name for an alternative name of a method."""
     meant = _canonical(name)
     return f" for rules that allow, as in LoopBack 3: write {meant}" if meant in methods else ""
 

@@ -11,7 +11,7 @@ from .definition import Definition
 
 def make_schema(definition: Definition, relations: Collection[str]) -> type[Schema]:
     """Return the schema of a model with these relations."""
-    # By their columns, whose names are none of a schema's own attributes.
+    # By their columns, whose names do not clash with attributes of schemas.
     fields = {
         property_.column_name: property_.field(data_key=name)
         for name, property_ in definition.properties.items()
@@ -29,6 +29,6 @@ def make_schema(definition: Definition, relations: Collection[str]) -> type[Sche
 
 
 class Unregistered(Schema.Meta):
-    """Options of schemas that marshmallow must not remember by name."""
+    """Options of schemas that marshmallow must not register by name."""
 
     register = False

@@ -1,4 +1,4 @@
-"""All models that an app has, those of the service too."""
+"""All models of an app, including the service's own."""
 
 from dataclasses import dataclass
 
@@ -12,21 +12,21 @@ from .related_models import USERS
 
 @dataclass(frozen=True)
 class Model:
-    """A model that is served: its name, the file that defines it, and where its rows are."""
+    """A served model: its name, the file that defines it, and the place of its rows."""
 
     name: str
-    # None for those of the service, and of `project.py`.
+    # None for the service's own models, and those of `project.py`.
     file: str | None
     path: str
     table: str
     is_public: bool
-    # None of a model at a data source or without rows, which has a definition.
+    # None for a model at a data source or without rows, which has a definition.
     collection: Collection | None
     remote: Definition | None = None
 
     @property
     def resource(self) -> str:
-        """The name of its resource, by which rules know it."""
+        """The name of its resource, used in rules."""
         if self.remote:
             return self.remote.plural
         return self.collection.name if self.collection else self.path
@@ -59,7 +59,7 @@ def find_models() -> list[Model]:
 
 
 def _is_model(collection: Collection) -> bool:
-    """Tell whether a collection is a model, and no list that a call has: nobody may call those."""
+    """Return True if the collection is a model and not the internal list of a call."""
     ruled = {model for model, _ in compiled_rules.current}
     return collection.resource.is_public or collection.name in ruled
 

@@ -51,12 +51,12 @@ SUBJECT = "the models"
 
 
 def read_models(app: Flask) -> None:
-    """Read the models of the folder; a sample model gives way to them.
+    """Read the models of the folder; they may replace a sample model.
 
     Raises ConfigurationError if there is no such folder.
     """
     folder = Path(os.path.abspath(Path(app.instance_path, app.config["MODELS_FOLDER"])))
-    # Path.is_dir raises some errors, such as for a folder that is closed to the service.
+    # Path.is_dir may raise an error, for example if the service may not access the folder.
     if not os.path.isdir(folder):
         raise ConfigurationError(f"MODELS_FOLDER cannot be used: there is no folder {folder}")
     models = read_folder(app, folder)
@@ -65,10 +65,10 @@ def read_models(app: Flask) -> None:
 
 
 def init_app(app: Flask) -> None:
-    """Make the tables of the models that were read, and serve them.
+    """Create the tables of the models that were read, and serve them.
 
-    Models in Python must be registered before, and users after. Raises a ConfigurationError with
-    all problems of the files; warnings are logged.
+    Models in Python must be registered before, and users after. Raises ConfigurationError with all
+    problems of the files; warnings are logged.
     """
     models = json_models.of(app)
     sources = app.config["DATA_SOURCES"]
@@ -103,7 +103,7 @@ def init_app(app: Flask) -> None:
 
 
 def _embed(app: Flask, models: Models, resources: Iterable[Resource]) -> None:
-    """Set what clients see of the objects that the rows of models hold, and those of users."""
+    """Set what clients see of objects in rows of models, and in those of users."""
     known = find_visibilities(models.embeddable, resources)
     embedded_models.set(app, known)
     for definition in [*models.all.values(), *([models.users] if models.users else [])]:
@@ -111,7 +111,7 @@ def _embed(app: Flask, models: Models, resources: Iterable[Resource]) -> None:
 
 
 def report(app: Flask, problems: Problems) -> None:
-    """Log the warnings that are new; raise ConfigurationError if there are problems."""
+    """Log new warnings; raise ConfigurationError if there are problems."""
     for warning in problems.new_warnings():
         app.logger.warning("model %s", warning)
     if problems.found:
@@ -145,7 +145,7 @@ def targets_of(resolved: Mapping[str, ResolvedRelations]) -> set[str]:
 
 
 def _serve(app: Flask, models: Models, resolved: Mapping[str, ResolvedRelations]) -> None:
-    """Register the resources of all models, and set what users are."""
+    """Register the resources of all models, and configure users."""
     ruled_by_parent = app.config["RELATION_PERMISSIONS"] == PARENT
     declared = declared_resources.of(app)
     for name, definition in models.definitions.items():
@@ -172,7 +172,7 @@ def _serve(app: Flask, models: Models, resolved: Mapping[str, ResolvedRelations]
 
 
 def _check_scopes(models: Models, resolved: Mapping[str, ResolvedRelations]) -> None:
-    """Report scopes of relations that are no filters of what these lead to, if that is served."""
+    """Report scopes of relations that are not valid filters for their targets."""
     for definition in models.stored:
         for name, relation in resolved[definition.name].relations.items():
             if relation.scope and relation.target in served_collections.current:
@@ -183,7 +183,7 @@ def _check_scopes(models: Models, resolved: Mapping[str, ResolvedRelations]) -> 
 
 
 def _check_default_includes(collection: Collection, definition: Definition) -> None:
-    """Leave out what a default filter includes and cannot."""
+    """Remove includes from default filters that are not possible."""
     try:
         parse_includes(collection, collection.parse(None))
     except InvalidFilter as error:

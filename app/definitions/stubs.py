@@ -1,4 +1,4 @@
-"""Stubs: what an application's JavaScript does and the Python of its project does not do yet."""
+"""Stubs for an application's JavaScript that was not yet translated to Python."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -9,12 +9,12 @@ from sqlalchemy import ColumnElement, false
 from app.errors import NotWritten
 
 Function = Callable[..., Any]
-# Set on a stub of a hook: its name.
+# The attribute of a stub of a hook with its name.
 HOOK = "_hook_stub"
 
 
 def method_stub(name: str, *routes: str) -> Callable[[Function], Function]:
-    """Mark a view that is to be written: it answers 501 with the name of the method.
+    """Mark a view as a stub: it answers 501 with the name of the method.
 
     `ostiary loopback todo` lists it with its `routes`.
     """
@@ -30,17 +30,17 @@ def method_stub(name: str, *routes: str) -> Callable[[Function], Function]:
 
 
 def route_stub(route: str) -> Callable[[Function], Function]:
-    """Mark a view of a route beside the models that is to be written, and then to be added.
+    """Mark a view of a route beside the models as a stub, to be written and then registered.
 
-    Nothing is served at the route before. `ostiary loopback todo` lists it.
+    The route is not served before. `ostiary loopback todo` lists it.
     """
     return method_stub(route)
 
 
 def hook_stub(name: str) -> Callable[[Function], Function]:
-    """Mark a hook that is to be written, and then to be connected; it does nothing.
+    """Mark a hook as a stub, to be written and then connected; it does nothing.
 
-    The start warns of the hooks that are left, and `ostiary loopback todo` lists them.
+    At start, a warning names the hooks that are left, and `ostiary loopback todo` lists them.
     """
 
     def decorate(hook: Function) -> Function:
@@ -55,7 +55,7 @@ def hook_stub(name: str) -> Callable[[Function], Function]:
 
 
 def role_stub(name: str) -> Callable[[Function], Function]:
-    """Mark a dynamic role that is to be written: nobody has it.
+    """Mark a dynamic role as a stub: nobody has it.
 
     `ostiary loopback todo` lists it.
     """

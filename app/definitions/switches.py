@@ -12,14 +12,14 @@ REMOTING, SHARED, DISABLED = "remoting", "sharedMethods", "disableRemoteMethodBy
 
 @dataclass
 class Switches:
-    """Whether methods of a model are switched off (false) or on, by their names."""
+    """Whether methods of a model are switched off (false) or on, by name."""
 
     shared: dict[str, Declaration] = field(default_factory=dict)
-    # Those that no `sharedMethods` switches on again.
+    # Methods that `sharedMethods` cannot switch on again.
     disabled: dict[str, Declaration] = field(default_factory=dict)
 
     def read(self, declared: Declaration) -> None:
-        """Add the switches of a model or of its options, which precede those known before."""
+        """Apply the switches of a model or of its options, which precede those already known."""
         remoting = declared[REMOTING]
         remoting.check_object()
         remoting.check_keys([SHARED])
@@ -27,7 +27,7 @@ class Switches:
         self.disabled |= _disabled(declared[DISABLED])
 
     def usable(self, endpoints: Sequence[Endpoint]) -> dict[str, bool]:
-        """Return which methods are switched off and on, given all; warn of names without effect."""
+        """Return the methods that are switched off and on, of all given; warn of unknown names."""
         switches = {**self.shared, **self.disabled}
         values = {name: declared.value is True for name, declared in switches.items()}
         for name, reason in ineffective(endpoints, values):

@@ -23,7 +23,7 @@ Edges = Mapping[str, set[str]]
 
 
 class Tables:
-    """Makes the tables of an app's models in JSON."""
+    """Creates the tables of an app's models in JSON."""
 
     def __init__(self, app: Flask, models: RelatedModels) -> None:
         self._metadata = app_metadata.of(app)
@@ -40,7 +40,7 @@ class Tables:
     def map_model(self, definition: Definition, owner: str | None) -> None:
         """Map the class of a model to its table."""
         key: AnyColumn = Column("id", definition.id.type, primary_key=True)
-        # A row is deleted with the one whose id it has.
+        # A row is deleted together with the row whose id it has.
         self._refer(key, definition, definition.id.name, "CASCADE")
         columns = [key]
         for property_ in definition.properties.values():
@@ -51,7 +51,7 @@ class Tables:
         self._map(definition.model, definition.table, columns, pairs)
 
     def map_link_table(self, links: LinkTable) -> None:
-        """Map the class of a table between two models."""
+        """Map the class of a link table between two models."""
         keys = [
             Column(
                 name,
@@ -72,8 +72,8 @@ class Tables:
         columns: list[AnyColumn],
         indexed: Iterable[Iterable[str]] = (),
     ) -> None:
-        """Map a class to a new table, with indexes of several columns."""
-        # An id that is that of a row of another table is not generated.
+        """Map a class to a new table, with its multi-column indexes."""
+        # An id that refers to a row of another table is not generated.
         generates = columns[0].name == "id" and not columns[0].foreign_keys
         options = IDS_GIVEN_ONCE if generates else {}
         indexes = [Index(None, *names) for names in indexed]
@@ -82,9 +82,9 @@ class Tables:
         self._registry.map_imperatively(model, made)
 
     def _rename_indexes(self, table: Table) -> None:
-        """Give other names to indexes whose names are taken: they are unique in a database.
+        """Rename indexes whose names are taken: index names are unique in a database.
 
-        The name of that of `item_id` of the table `order` is that of `id` of `order_item` too.
+        For example, the index of `order.item_id` would have the name of that of `order_item.id`.
         """
         for index in _indexes(table):
             name = _name(index)
@@ -100,7 +100,7 @@ class Tables:
         return column
 
     def _refer(self, column: AnyColumn, definition: Definition, name: str, rule: str) -> None:
-        """Let the column of a property refer to the table of the ids that it holds."""
+        """Add a foreign key from a property's column to the table whose ids it holds."""
         key = definition.foreign_keys.get(name)
         if key is None or name in definition.shared_keys:
             return
@@ -111,7 +111,7 @@ class Tables:
             column.append_foreign_key(ForeignKey(referred, ondelete=rule))
 
     def _is_in_circle(self, source: str, target: str) -> bool:
-        """Tell whether tables refer to each other, so that none could be made before the other."""
+        """Return True if the tables refer to each other, so that neither can be created first."""
         seen, open_ = set[str](), [target] if target != source else []
         while open_:
             name = open_.pop()
@@ -124,7 +124,7 @@ class Tables:
 
 
 def _indexes(table: Table) -> list[Index | UniqueConstraint]:
-    """Return the indexes of a table, also those of its unique constraints, by name."""
+    """Return the indexes of a table, including those of unique constraints, by name."""
     unique = [
         constraint for constraint in table.constraints if isinstance(constraint, UniqueConstraint)
     ]
@@ -136,7 +136,7 @@ def _name(index: Index | UniqueConstraint) -> str:
 
 
 def _rename(index: Index | UniqueConstraint, name: str) -> None:
-    """Replace an index, whose name follows from its column's if that asks for it."""
+    """Replace an index by one with this name; a column's `index` would derive another."""
     column, *more = index.columns
     table = column.table
     if isinstance(index, Index):

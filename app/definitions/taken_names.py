@@ -1,4 +1,4 @@
-"""Names, paths and tables that models in JSON cannot have, as something else has them."""
+"""Names, paths and tables that models in JSON cannot have because they are taken."""
 
 from collections.abc import Iterable, Mapping
 
@@ -12,15 +12,15 @@ from app.users.resource import users
 from .definition import Definition
 from .reading import Models
 
-# What tables, names and paths belong to that no model in JSON has.
+# Owners of names, paths and tables that no model in JSON can have.
 SERVICE, SERVICE_USERS = "Ostiary", "Ostiary's users"
-# The names and paths of other parts of the service: of its blueprints, the document and the log.
+# Names and paths of other parts of the service: blueprints, the document and the log.
 RESERVED = (
     *("account_page", "admin_page", "api_status", "audit", "confirmation", "explorer", "health"),
     *("mailed_login", "oauth", "openapi", "openapi.json", "page_assets", "status", "user_pages"),
 )
-# Who has a name, a path or a table: a model in JSON, compared by identity as it may have any name,
-# or the text that a message has for something else.
+# The owner of a name, path or table: a model in JSON, compared by identity as its name may be
+# anything, or a text for messages.
 Owner = Definition | str
 
 
@@ -29,8 +29,8 @@ def reserved_names(
 ) -> dict[str, str]:
     """Return the names and paths of other parts of the service, and of public data sources.
 
-    `roles` are the names of the resources of roles that are served. Each name has what a message
-    calls its owner.
+    `roles` are the names of the served role resources. Each name maps to its owner's name in
+    messages.
     """
     own = (*RESERVED, "admin") if settings["ADMIN_ENABLED"] else RESERVED
     taken = dict.fromkeys([*own, *map(str.lower, roles)], SERVICE)
@@ -38,7 +38,7 @@ def reserved_names(
 
 
 def shipped_names(models: Models, served: Iterable[Resource], settings: Settings) -> dict[str, str]:
-    """Return the names and paths of users and of models that are served already, with owners."""
+    """Return the names and paths of users and of the models served so far, with owners."""
     taken: dict[str, str] = {}
     for resource in served:
         taken |= dict.fromkeys(_names(resource), f"the model {resource.name} in Python")
@@ -46,14 +46,14 @@ def shipped_names(models: Models, served: Iterable[Resource], settings: Settings
 
 
 def _users_path(models: Models, settings: Settings) -> str:
-    """Return the path of users: the setting's, or that of the model which extends User."""
+    """Return the path of users: that of the setting, or of the model that extends User."""
     path: str = settings["USERS_PATH"]
     is_usual = path == SettingsSchema().fields["USERS_PATH"].load_default
     return (models.users.path if models.users and is_usual else path).lower()
 
 
 def takes_place(models: Models, sample: Resource) -> bool:
-    """Tell whether the models, or what users have, take the place of a sample model."""
+    """Return True if the models, or the properties of users, take the place of a sample model."""
     taken = {name.lower() for model in models.all.values() for name in (model.plural, model.path)}
     taken |= {name for resource in models.resources for name in _names(resource)}
     if models.users:
@@ -69,9 +69,9 @@ def takes_place(models: Models, sample: Resource) -> bool:
 
 
 def free_resources(models: Models, others: Mapping[str, str]) -> dict[Resource, str]:
-    """Return the models in Python whose names and paths are free; report the rest.
+    """Return the models in Python with free names and paths; report the others.
 
-    `others` are the names and paths of others, with their owners.
+    `others` maps names and paths that are taken to their owners.
     """
     taken = dict(others)
     free = dict[Resource, str]()
@@ -89,9 +89,9 @@ def _names(resource: Resource) -> set[str]:
 
 
 def check_names(models: Models, shipped: Mapping[str, str], reserved: Mapping[str, str]) -> None:
-    """Report names, paths and tables of models in JSON that something else has.
+    """Report names, paths and tables of models in JSON that are taken.
 
-    Of a model and one that extends it, the latter is to have others.
+    If a model conflicts with its base, the derived model is reported.
     """
     taken = dict[str, Owner]({**reserved, **shipped})
     tables = dict[str, Owner](dict.fromkeys(db.metadata.tables, SERVICE))
@@ -105,7 +105,7 @@ def check_names(models: Models, shipped: Mapping[str, str], reserved: Mapping[st
 def _claim_path(
     definition: Definition, taken: dict[str, Owner], shipped: Mapping[str, str]
 ) -> None:
-    """Report a path or a name that is taken, and a path below that of a model in Python."""
+    """Report a path or name that is taken, and a path below that of a model in Python."""
     for name, key in {definition.path: "http.path", definition.plural: "plural"}.items():
         other = taken.setdefault(name.lower(), definition)
         if other is not definition:
@@ -120,7 +120,7 @@ def _title(owner: Owner) -> str:
 
 
 def _claim_table(definition: Definition, tables: dict[str, Owner]) -> None:
-    """Report a table that another model has; one of ours gets another name, unless it is set."""
+    """Report a table that is taken; a table of the service's is renamed unless its name is set."""
     table = definition.table
     if tables.get(table) == SERVICE and not definition.table_key:
         definition.table = f"{table}_2"

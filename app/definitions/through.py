@@ -1,4 +1,4 @@
-"""Relations between many rows of each side: by a model between both, or by a table of their own."""
+"""Many-to-many relations: through a model, or through a link table of their own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from .roles import RESOURCES
 
 @dataclass(frozen=True)
 class LinkTable:
-    """The table of a hasAndBelongsToMany relation that no model is named for."""
+    """The link table of a hasAndBelongsToMany relation without a model."""
 
     name: str
-    # The column of each of the two ids, and the model that it refers to.
+    # The columns of the two ids, each with the model that it refers to.
     keys: Mapping[str, RelatedModel]
 
     @cached_property
@@ -29,7 +29,7 @@ class LinkTable:
 
 
 class ManyToMany:
-    """Finds the models between both sides of relations, or the tables that take their place."""
+    """Finds the models through which many-to-many relations lead, or creates link tables."""
 
     def __init__(self, models: RelatedModels, keys: ForeignKeys) -> None:
         self._models = models
@@ -39,7 +39,7 @@ class ManyToMany:
     def link(
         self, own: RelatedModel, target: RelatedModel, relation: Declaration
     ) -> Relation | None:
-        """Return a relation with many rows of each side; None, and a warning, if it has no keys."""
+        """Return a many-to-many relation; None, with a warning, if keys are missing."""
         through = self._model_between(own, target, relation)
         if through is None and not relation.mapping.get("through"):
             return self._link_by_table(own, target, relation)
@@ -57,18 +57,18 @@ class ManyToMany:
     def _keys_between(
         self, own: RelatedModel, through: RelatedModel, target: RelatedModel, relation: Declaration
     ) -> tuple[str, str]:
-        """Return the foreign keys of the model between both: to this one, and to the target."""
+        """Return the foreign keys of the model in between: to this model, and to the target."""
         declared, keys = relation.mapping, self._keys_of(through)
         key = str(declared.get("foreignKey") or _key_to(own, keys, ""))
         if target is not own and keys.get(key) is target:
-            # The key of the other side, which its relation tells.
+            # The key of the other side, as its relation declares it.
             return _key_to(own, keys, key), key
         return key, str(declared.get("keyThrough") or _key_to(target, keys, key))
 
     def _model_between(
         self, own: RelatedModel, target: RelatedModel, relation: Declaration
     ) -> RelatedModel | None:
-        """Return the model between two: the one that is named, or as LoopBack 3 would name it."""
+        """Return the model in between: the declared one, or LoopBack 3's default."""
         if named := relation.mapping.get("through"):
             return self._models.find(named)
         if own.definition is None or target.definition is None:
@@ -78,7 +78,7 @@ class ManyToMany:
         return next((model for model in found if model and model.resource != USERS), None)
 
     def _keys_of(self, through: RelatedModel) -> dict[str, RelatedModel | None]:
-        """Return the foreign keys of the relations of a model in JSON, and what they refer to."""
+        """Return the foreign keys of the relations of a model in JSON, with their targets."""
         relations = through.definition.relations if through.definition else {}
         return {
             relation.key: self._models.find(relation.model) for relation in belongs_to(relations)
@@ -87,7 +87,7 @@ class ManyToMany:
     def _link_by_table(
         self, own: RelatedModel, target: RelatedModel, relation: Declaration
     ) -> Relation:
-        """Link two models by a table that both sides of the relation have."""
+        """Link two models by a table that both sides of the relation share."""
         key, other = f"{own.table}_id", f"{target.table}_id"
         if key == other:
             other = f"other_{other}"
@@ -99,9 +99,9 @@ class ManyToMany:
         return Relation(THROUGH, target.resource, key, made.model, other)
 
     def _holder(self, links: LinkTable, ends: Mapping[str, RelatedModel]) -> str:
-        """Return whose a table between two models is already, if it is not theirs.
+        """Return the owner of a link table's name, if it is taken by something else.
 
-        Two models with the same table are a problem of their own, which is not reported again.
+        Two models with the same table are another problem, which is reported elsewhere.
         """
         if links.keys != ends:
             return "" if _share_tables(links.keys, ends) else _names(links)
@@ -115,7 +115,7 @@ def _names(links: LinkTable) -> str:
 
 
 def _share_tables(first: Mapping[str, RelatedModel], second: Mapping[str, RelatedModel]) -> bool:
-    """Return True if the models by their keys are the same, or models in JSON with one table."""
+    """Return True if the keys have the same models, or models in JSON that share a table."""
     return first.keys() == second.keys() and all(
         model == second[key] or (_has_own_table(model) and _has_own_table(second[key]))
         for key, model in first.items()
@@ -123,12 +123,12 @@ def _share_tables(first: Mapping[str, RelatedModel], second: Mapping[str, Relate
 
 
 def _has_own_table(model: RelatedModel) -> bool:
-    """Return True for a model in JSON whose table no other may have; users have Ostiary's."""
+    """Return True for a model in JSON with a table of its own; users have the service's."""
     return model.definition is not None and model.resource != USERS
 
 
 def _key_to(target: RelatedModel, keys: Mapping[str, RelatedModel | None], own_key: str) -> str:
-    """Return the one of the keys of the model between both that refers to the target."""
+    """Return the key of the model in between that refers to the target."""
     found = (key for key, model in keys.items() if model is target and key != own_key)
     return next(found, target.usual_key)
 
@@ -136,13 +136,13 @@ def _key_to(target: RelatedModel, keys: Mapping[str, RelatedModel | None], own_k
 def _problem_of(
     through: RelatedModel | None, own: RelatedModel, target: RelatedModel, relation: Declaration
 ) -> str:
-    """Return why a model cannot be the one between two others, if that is so."""
+    """Return why a model cannot link two others; empty if it can."""
     if through is None:
         return f"there is no model {relation.mapping.get('through')!r}"
     if through.resource == USERS:
         return "users are no model between others"
     if through.resource in RESOURCES and target.resource not in RESOURCES:
-        # Nothing else would keep its links from being written.
+        # Otherwise nothing would prevent writing its links.
         return f"{through.resource} leads to roles only"
     if through.resource in RESOURCES and own.resource != USERS:
         # The id of a row would be taken for that of a user, whose roles others must not see.

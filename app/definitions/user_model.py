@@ -1,11 +1,11 @@
-"""The model of users, chosen among those that extend User: there is one table of users."""
+"""The model of users, selected among the models that extend User: there is one table of users."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from .bases import USER, MergedModel
 from .files import CONFIG
 
-# The base of the models of access tokens, and their relation to the users.
+# The base of the models of access tokens, and their relation to users.
 TOKEN, OWNER = "AccessToken", "user"
 HOW = (
     f"the relation `{OWNER}` of {TOKEN}, in {CONFIG} or in a model that extends {TOKEN}, says which"
@@ -16,10 +16,10 @@ HOW = (
 def choose_users(
     candidates: Sequence[MergedModel], others: Sequence[MergedModel]
 ) -> MergedModel | None:
-    """Return the model that users are, of those that extend User; warn of the rest.
+    """Return the model of users among those that extend User; warn of the others.
 
-    The one that access tokens belong to; else one that no other extends, that is public, and that
-    the other models have relations to. Reports a problem if several are left.
+    The model to which access tokens belong; otherwise one that no other extends, that is public,
+    and to which other models have relations. Reports a problem if several are left.
     """
     left = list(candidates)
     for is_preferred in _preferences(candidates, others):
@@ -49,7 +49,7 @@ def _preferences(
 
 
 def _targets(models: Iterable[MergedModel]) -> Iterator[tuple[str, str]]:
-    """Yield relations, by their names, with the models that they lead to in lower case."""
+    """Yield relations by name, with their target models in lower case."""
     for model in models:
         for name, relation in model.relations.items():
             yield name, str(relation.mapping.get("model")).lower()

@@ -1,4 +1,4 @@
-"""Users as a model with the base User declares them."""
+"""Users, as declared by a model with the base User."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -22,7 +22,7 @@ from .resources import usable_switches
 from .rules import applicable_rules
 
 VERIFICATION, ETERNAL = "EMAIL_VERIFICATION", "ETERNAL_TOKENS"
-# Properties of LoopBack 3's User that Ostiary's users have in their own way.
+# Properties of LoopBack 3's User that Ostiary implements itself.
 BUILT_IN = {
     *("id", "realm", "username", "email", "password", "emailVerified", "verificationToken"),
     "created",
@@ -30,7 +30,7 @@ BUILT_IN = {
 
 
 def define_users(merged: MergedModel) -> Definition:
-    """Return the definition of users, without the properties that users have anyway."""
+    """Return the definition of users, without the properties that all users have."""
     for name in [name for name in merged.properties if name in BUILT_IN]:
         merged.properties.pop(name).warn("is ignored: users have this property already")
     _keep_ids(merged)
@@ -55,7 +55,7 @@ def _check_properties(definition: Definition, merged: MergedModel) -> None:
 
 
 def _keep_ids(merged: MergedModel) -> None:
-    """Let properties that would be the id be like others."""
+    """Treat properties declared as the id like any other."""
     for name, property_ in merged.properties.items():
         if property_.mapping.get("id"):
             property_["id"].warn("is ignored: users have an id")
@@ -64,13 +64,13 @@ def _keep_ids(merged: MergedModel) -> None:
 
 
 def _calls() -> set[str]:
-    """Return the names of what is served below the path of a user, beside relations."""
+    """Return the names served below the path of a user, besides relations."""
     paths = (route.path for endpoint in users.own_endpoints for route in endpoint.routes)
     return {path.split("/")[2] for path in paths if path.startswith("/<id>/")}
 
 
 def _settings(merged: MergedModel) -> Iterator[tuple[str, object]]:
-    """Yield the settings that LoopBack 3's options of User are, with their values."""
+    """Yield the settings equivalent to LoopBack 3's options of User, with their values."""
     known = SettingsSchema().fields
     for option, name in USER_SETTINGS.items():
         setting = merged.setting(option)
@@ -84,13 +84,14 @@ def _settings(merged: MergedModel) -> Iterator[tuple[str, object]]:
                 setting.warn("no token lives longer than TOKEN_MAX_TTL says")
             yield name, value
         except ValidationError as error:
-            # Without it a token lives as long as the settings say; LoopBack 3 has -1 for ever.
+            # By default the settings decide how long a token lives; LoopBack 3 uses -1 for no
+            # limit.
             report = setting.warn if isinstance(known[name], fields.Integer) else setting.add
             report(f"cannot be used: {error.messages[0]}")
 
 
 def make_users(app: Flask, definition: Definition, related: ResolvedRelations) -> Resource:
-    """Return what the app's users are; what the settings say otherwise than usual stays."""
+    """Return the resource of the app's users; settings that were changed take precedence."""
     usual = SettingsSchema().load({})
     for name, value in {"USERS_PATH": definition.path, **definition.settings}.items():
         if app.config[name] == usual[name]:
@@ -119,9 +120,9 @@ def make_users(app: Flask, definition: Definition, related: ResolvedRelations) -
 
 
 def declare_users(app: Flask, definition: Definition, resource: Resource) -> None:
-    """Set the app's users, who have all of their endpoints: with rules, and methods switched off.
+    """Set the app's users, with all endpoints, rules, and methods switched off.
 
-    The rules are in addition to our own, as LoopBack 3 adds rules to those of its User.
+    The rules add to the built-in ones, as LoopBack 3 adds rules to those of its User.
     """
     endpoints = declared_endpoints(resource)
     rules = applicable_rules(

@@ -10,8 +10,8 @@ from flask.typing import ResponseReturnValue
 SWAGGER_UI = Path(flask_swagger_ui.__file__).with_name("dist")
 FILES = {"swagger-ui-bundle.js", "swagger-ui.css"}
 
-# No external or inline resources, except Swagger UI's icons as data: URLs. Forms are submitted by
-# scripts only, so that no password gets into a URL.
+# No external or inline resources, except Swagger UI's icons as data: URLs. Forms are only submitted
+# by scripts, so that no password gets into a URL.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
@@ -21,13 +21,13 @@ bp = Blueprint("explorer", __name__, template_folder="templates", static_folder=
 
 
 def init_app(app: Flask) -> None:
-    """Serve the explorer; the OpenAPI document is served without it, too."""
+    """Serve the explorer; the OpenAPI document does not depend on it."""
     app.register_blueprint(bp, url_prefix="/explorer")
 
 
 @bp.get("")
 def page() -> ResponseReturnValue:
-    """Show the page."""
+    """Return the page."""
     response = make_response(render_template("explorer.html"))
     response.headers["Content-Security-Policy"] = POLICY
     return response
@@ -35,7 +35,7 @@ def page() -> ResponseReturnValue:
 
 @bp.get("/swagger-ui/<name>")
 def swagger_ui(name: str) -> ResponseReturnValue:
-    """Send one of Swagger UI's files."""
+    """Return one of Swagger UI's files."""
     if name not in FILES:
         abort(404)
     return send_from_directory(SWAGGER_UI, name)

@@ -1,4 +1,4 @@
-"""The commands `ostiary factors`, and those of `ostiary users` that are about second factors."""
+"""The commands `ostiary factors`, and the commands of `ostiary users` for second factors."""
 
 import click
 
@@ -22,7 +22,7 @@ factors = CommandGroup("factors", help="Change the keys of second factors.")
 
 @factors.command()
 def rotate_keys() -> None:
-    """Encrypt all secrets with the first key of FACTOR_KEYS; the others can be removed then."""
+    """Encrypt all secrets with the first key of FACTOR_KEYS; the other keys can then be removed."""
     click.echo(f"Encrypted {totp.rotate_keys()} secrets with the first key.")
 
 
@@ -43,7 +43,7 @@ def list_(user: User, as_json: bool) -> None:
 @user_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def reset_factors(user: User, yes: bool) -> None:
-    """Remove all factors and passkeys of the user EMAIL, who has lost them, and all sessions."""
+    """Remove all factors, passkeys and sessions of the user EMAIL, who has lost them."""
     if not yes:
         click.confirm(f"Remove all factors of user {user.id}, {user.email}?", abort=True)
     service.reset(user.id)

@@ -1,4 +1,4 @@
-"""The endpoints by which a user proves an address, which what is added to the account takes."""
+"""Endpoints by which users prove their email address, which additions to the account require."""
 
 from flask import request
 
@@ -19,16 +19,16 @@ from . import steps
 from .schemas import ticket_field
 from .views import THROTTLED, ticket_of
 
-#: Characters of a code as it is typed, with dashes and spaces.
+#: Maximum characters of an entered code, with dashes and spaces.
 MAX_TYPED_CODE = 64
 IN_A_SESSION = {"email": ["is taken in a session only"]}
 WRONG_CODE = errors.ValidationError(address_proofs.WRONG_CODE)
-# Of a caller who has neither a session nor a ticket.
+# The error of a caller with neither a session nor a ticket.
 NOBODY = errors.AuthorizationRequired(), errors.InvalidToken(), errors.InvalidTicket()
 
 
 class EmailCodeRequestSchema(Schema):
-    """The body by which a code is mailed that proves the address of the account, or a new one."""
+    """The body that requests a mailed code to prove the account's address, or a new one."""
 
     email = Text(
         MAX_EMAIL_LENGTH,
@@ -38,12 +38,12 @@ class EmailCodeRequestSchema(Schema):
             "format": "email",
         },
     )
-    # Without an example: most callers have a session.
+    # No example, because most callers have a session.
     ticket = ticket_field()
 
 
 class EmailCodeSchema(Schema):
-    """The body by which a user proves the address to which the code was mailed."""
+    """The body that proves an address with the mailed code."""
 
     code = Text(MAX_TYPED_CODE, required=True, metadata={"examples": ["abcd-efgh-ijkl"]})
     ticket = ticket_field()
@@ -63,9 +63,9 @@ def _is_served(settings: Settings) -> bool:
     is_served=_is_served,
 )
 def request_code(body: Body) -> None:
-    """Mail a code that proves an address; nothing, if it is that of the account and verified.
+    """Mail a code that proves an address; nothing if it is the account's and already verified.
 
-    The caller has a session, or the ticket of a login that adds a second factor.
+    The caller has a session, or the ticket of a login that enrols a second factor.
     """
     user_id, in_session = _caller(body)
     if "email" in body and not in_session:
@@ -83,16 +83,17 @@ def request_code(body: Body) -> None:
     is_served=_is_served,
 )
 def confirm_code(body: Body) -> None:
-    """Prove an address with the code that was mailed to it.
+    """Prove an address with the mailed code.
 
-    That of the account is verified from then on; the account may get a new one for ten minutes.
+    The account's own address becomes verified; for ten minutes, the account may change to a new
+    one.
     """
     user_id, _ = _caller(body)
     address_proofs.confirm_code(user_id, body["code"])
 
 
 def _caller(body: Body) -> tuple[Id, bool]:
-    """Return the user whose session it is, or who logs in with a ticket, and which of them."""
+    """Return the user of the session or of the login's ticket, and which of them it is."""
     identity = current_identity()
     has_cookie = identity.session is None and SECOND_STEP_COOKIE in request.cookies
     if "ticket" in body or has_cookie:

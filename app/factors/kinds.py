@@ -1,4 +1,4 @@
-"""The kinds of second factors: each feature that keeps one registers it."""
+"""The kinds of second factors; features register the kinds that they implement."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -10,8 +10,7 @@ from app.database.session import db
 from app.ids import Id
 from app.state import AppState
 
-# The kinds of the authenticator apps' codes, which is asked for by default, of recovery codes, and
-# of what a passkey has signed.
+# The kinds of authenticator apps' codes, the default; of recovery codes; and of passkeys.
 TOTP, RECOVERY, PASSKEY = "totp", "recovery", "passkey"
 
 
@@ -20,7 +19,7 @@ class FactorKind(Protocol):
 
     @property
     def suffices(self) -> bool:
-        """Whether a login of a user who has it takes a second step; not for recovery codes."""
+        """Whether logins of users with this factor take a second step; not for recovery codes."""
         ...
 
     def is_had(self, user_id: Any) -> ColumnElement[bool]:
@@ -28,26 +27,26 @@ class FactorKind(Protocol):
         ...
 
     def verify(self, user_id: Id, proof: Mapping[str, object]) -> tuple[str, ...] | None:
-        """Return the methods (RFC 8176) that a proof shows, None for a wrong one; use it up.
+        """Return the methods (RFC 8176) that a proof shows, None for an invalid one; use it up.
 
-        `proof` has what the client has sent, such as `code`. Called in a transaction.
+        `proof` has what the client has sent, such as `code`. Call it in a transaction.
         """
         ...
 
 
-# Deletes what a user has of a kind. Called in a transaction.
+# Deletes a user's factors of a kind. Called in a transaction.
 Reset = Callable[[Id], None]
 
 
 class Enrolment(Protocol):
-    """A kind of factors that a user who must have one adds between the steps of a login."""
+    """A kind of factors that a user who is required to have one can add during a login."""
 
     def begin(self, user_id: Id) -> object:
-        """Return a new factor, which is of no use before it was confirmed."""
+        """Return a new factor, which has no effect until it is confirmed."""
         ...
 
     def confirm(self, user_id: Id, proof: Mapping[str, object]) -> tuple[str, ...] | None:
-        """Confirm it; return the methods that the proof shows, None for a wrong one."""
+        """Confirm the factor; return the methods that the proof shows, None for an invalid one."""
         ...
 
 
@@ -57,14 +56,14 @@ _enrolments = AppState[dict[str, Enrolment]]("enrolments", factory=lambda _app: 
 
 
 def register(app: Flask, name: str, kind: FactorKind, enrolment: Enrolment | None = None) -> None:
-    """Register a kind of second factors, and how a user adds one during a login."""
+    """Register a kind of second factors, and how users add one during a login."""
     _kinds.of(app)[name] = kind
     if enrolment is not None:
         _enrolments.of(app)[name] = enrolment
 
 
 def register_reset(app: Flask, *resets: Reset) -> None:
-    """Register what deletes a user's factors, also of a kind that is switched off now."""
+    """Register a function that deletes a user's factors, also if its kind is switched off."""
     _resets.of(app).extend(resets)
 
 
@@ -75,12 +74,12 @@ def reset(user_id: Id) -> None:
 
 
 def find_kind(name: str) -> FactorKind | None:
-    """Return the kind of this name; None if there is none."""
+    """Return the kind with this name; None if it does not exist."""
     return _kinds.current.get(name)
 
 
 def find_enrolment(name: str) -> Enrolment | None:
-    """Return how a factor of this kind is added during a login; None if it cannot be."""
+    """Return how users add a factor of this kind during a login; None if they cannot."""
     return _enrolments.current.get(name)
 
 
@@ -90,9 +89,9 @@ def enrolment_kinds() -> list[str]:
 
 
 def look_up(user_id: Id, *further: ColumnElement[bool]) -> tuple[list[str], Sequence[bool]]:
-    """Return the kinds of a user's second factors, and whether further conditions are met.
+    """Return the kinds of a user's second factors, and whether each further condition is met.
 
-    By one query.
+    In one query.
     """
     kinds = _kinds.current
     row = db.session.execute(
@@ -103,5 +102,5 @@ def look_up(user_id: Id, *further: ColumnElement[bool]) -> tuple[list[str], Sequ
 
 
 def suffice(names: Iterable[str]) -> bool:
-    """Tell whether a login of a user who has factors of these kinds takes a second step."""
+    """Return True if logins of a user with factors of these kinds take a second step."""
     return any(_kinds.current[name].suffices for name in names)

@@ -1,4 +1,4 @@
-"""The tables of second factors, recovery codes and logins between their two steps."""
+"""The tables of second factors, recovery codes and pending second steps."""
 
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,7 @@ from app.database.session import Model
 from app.ids import Id
 from app.times import now
 
-#: Characters of the name of a factor.
+#: Maximum characters of a factor's name.
 MAX_FACTOR_NAME = 100
 
 
@@ -32,12 +32,12 @@ class Factor(Model):
     # None until a code has shown that the user has the secret.
     confirmed_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     last_used: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    # The number of the period of the last code, which is not accepted again (RFC 6238, 5.2).
+    # The period number of the last code, which is not accepted again (RFC 6238, 5.2).
     last_step: Mapped[int | None] = mapped_column(BigInteger)
 
 
 class RecoveryCode(Model):
-    """A recovery code that was not used yet."""
+    """An unused recovery code."""
 
     __tablename__ = "recovery_codes"
 
@@ -46,9 +46,9 @@ class RecoveryCode(Model):
 
 
 class LoginTicket(Model):
-    """A login whose first step has succeeded; its access token has the scope TICKET_SCOPE.
+    """A login after its first step; its access token has the scope TICKET_SCOPE.
 
-    What ends the tokens of a user thus ends the logins under way.
+    Whatever ends the tokens of a user therefore ends pending logins, too.
     """
 
     __tablename__ = "login_tickets"
@@ -56,8 +56,8 @@ class LoginTicket(Model):
     digest: Mapped[str] = mapped_column(
         ForeignKey("access_tokens.digest", ondelete="CASCADE"), primary_key=True
     )
-    # What the first step has found out and was asked for: the fields of FirstStep.
+    # The result and the options of the first step: the fields of FirstStep.
     first_step: Mapped[dict[str, Any]] = mapped_column(Json())
-    # Whether the user has no factor, and adds one with it.
+    # Whether the user has no factor and enrols one with this ticket.
     enrols: Mapped[bool]
     attempts: Mapped[int] = mapped_column(default=0)

@@ -1,4 +1,4 @@
-"""Recovery codes: for a user whose second factor is lost, each for one login."""
+"""Recovery codes for users who have lost their second factor, each for one login."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,31 +17,31 @@ from app.users.sessions.tokens import lock
 from . import kinds
 from .models import RecoveryCode
 
-#: Recovery codes of a user, as many as others give (GitHub, django-allauth).
+#: Recovery codes of a user; other services (GitHub, django-allauth) issue as many.
 CODES = 10
 #: Characters of a code: 120 bits, so that a fast digest is sufficient (OWASP ASVS 6.5.2: 112).
 LENGTH = 24
-# What is said to a user without a factor.
+# The error of a user without a factor.
 NO_FACTOR = {"kind": ["is for users with another factor"]}
-# Characters between the dashes.
+# Characters between dashes.
 GROUP = 6
-#: Characters of a code that are looked at, with dashes and spaces.
+#: Maximum characters of an entered code, with dashes and spaces.
 MAX_CODE = 64
 
-# Without another factor they ask for nothing at a login.
+# Recovery codes alone do not cause a second step at login.
 suffices = False
 
 
 def is_had(user_id: Any) -> ColumnElement[bool]:
-    """Return the condition that a user has a code left."""
+    """Return the condition that a user has an unused code."""
     return exists().where(RecoveryCode.user_id == user_id)
 
 
 def renew(user_id: Id) -> list[str]:
-    """Replace the codes of a user; return the new ones, which nobody can show again.
+    """Replace the codes of a user; return the new ones, which cannot be shown again.
 
-    Raises TooManyRequests, and ValidationError for a user without a factor, so that codes go with
-    the factors of whoever made them.
+    Raises TooManyRequests, and ValidationError for a user without a factor, so that codes are
+    removed together with the factors of the person who created them.
     """
     throttles.count(throttles.CREDENTIAL, user_id)
     codes = [grouped(new_code(LENGTH), GROUP) for _ in range(CODES)]
@@ -57,7 +57,7 @@ def renew(user_id: Id) -> list[str]:
 
 
 def count_codes(user_id: Id) -> int:
-    """Return the number of the codes that a user has left."""
+    """Return the number of a user's unused codes."""
     own = select(func.count()).select_from(RecoveryCode).where(RecoveryCode.user_id == user_id)
     return db.session.scalar(own) or 0
 
@@ -68,7 +68,7 @@ def reset(user_id: Id) -> None:
 
 
 def verify(user_id: Id, proof: Mapping[str, object]) -> tuple[str, ...] | None:
-    """Use a code up; return the methods that it shows, None for a wrong one.
+    """Use up a code; return the methods that it shows, None for an invalid one.
 
     Call it in a transaction.
     """

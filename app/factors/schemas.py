@@ -1,4 +1,4 @@
-"""The schemas of second factors, and of logins in two steps."""
+"""Schemas of second factors, and of logins in two steps."""
 
 import marshmallow
 from marshmallow import fields, validate
@@ -22,7 +22,7 @@ def _text(required: bool = True, **metadata: object) -> fields.String:
 
 
 def ticket_field(**metadata: object) -> fields.String:
-    """Return the field of the ticket of a login that is under way."""
+    """Return the field of a pending login's ticket."""
     return _text(
         required=False,
         description="Of `error.details` of the first step, unless a cookie has it.",
@@ -31,7 +31,7 @@ def ticket_field(**metadata: object) -> fields.String:
 
 
 class ProofSchema(Schema):
-    """A second factor: a code, or what a browser has signed."""
+    """A second factor: a code, or a browser's signature."""
 
     kind = fields.String(
         validate=validate.Length(1, MAX_FACTOR_TEXT),
@@ -53,7 +53,7 @@ class SecondStepSchema(ProofSchema):
 
 
 class EnrolmentSchema(Schema):
-    """The body by which a user who must have a second factor gets one during a login."""
+    """The body by which a user who is required to have a second factor adds one during a login."""
 
     ticket = ticket_field(examples=[EXAMPLE_TICKET])
     kind = fields.String(
@@ -64,13 +64,13 @@ class EnrolmentSchema(Schema):
 
 
 class FactorNameSchema(Schema):
-    """The body that makes a second factor."""
+    """The body that creates a second factor."""
 
     name = Text(MAX_FACTOR_NAME, validate=not_blank, metadata={"examples": ["phone"]})
 
 
 class NewFactorSchema(Schema):
-    """A second factor that was made, and is to be confirmed by a code; its secret is shown once."""
+    """A new second factor, to be confirmed by a code; its secret is shown once."""
 
     id = fields.Integer(dump_only=True)
     kind = fields.String(dump_only=True)
@@ -111,6 +111,6 @@ class RecoveryCodesSchema(marshmallow.Schema):
 
 
 class CodesLeftSchema(marshmallow.Schema):
-    """How many recovery codes a user has left."""
+    """The number of a user's unused recovery codes."""
 
     left = fields.Integer(dump_only=True)

@@ -1,4 +1,4 @@
-"""The service for the factors of users who are logged in, and for those who have lost them."""
+"""The service for factors of logged-in users, and of users who have lost them."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ from .totp import service as totp
 
 
 def confirm(session: LiveToken, proof: Mapping[str, object]) -> None:
-    """Confirm the factor that a user has made; the session is a strong one from then on.
+    """Confirm the factor that a user has created; the session becomes a strong one.
 
     Raises SecondFactorFailed, and TooManyRequests after too many failures or factors.
     """
@@ -28,9 +28,9 @@ def confirm(session: LiveToken, proof: Mapping[str, object]) -> None:
 
 
 def remove(row: Factor, proof: Mapping[str, object]) -> None:
-    """Delete a factor by a code of any factor of the user; recovery codes go with the last one.
+    """Delete a factor, with a code of any factor of the user; recovery codes go with the last one.
 
-    Raises what `steps.prove` does.
+    Raises the errors of `steps.prove`.
     """
     steps.prove(row.user_id, proof)
     with transaction():
@@ -43,7 +43,7 @@ def remove(row: Factor, proof: Mapping[str, object]) -> None:
 def reset(user_id: Id) -> None:
     """Delete all factors of a user who has lost them, and end the sessions.
 
-    Whoever calls it has made sure who asks for it.
+    The caller is responsible for verifying who requests it.
     """
     with transaction():
         lock(User.id == user_id)

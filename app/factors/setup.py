@@ -1,4 +1,4 @@
-"""Switching second factors on: the libraries that they need are an extra."""
+"""Setup of second factors, whose libraries are an extra."""
 
 from importlib import import_module
 
@@ -16,9 +16,9 @@ __all__ = ["email_codes", "init_app", "views"]
 
 
 def init_app(app: Flask) -> None:
-    """Ask for second factors, if the settings say so; raise ConfigurationError for wrong ones.
+    """Enable second factors if the settings do; raise ConfigurationError for invalid settings.
 
-    Where there are passkeys alone, they prove the user of a session again.
+    If only passkeys are enabled, they confirm the user of a session again.
     """
     kinds.register_reset(app, totp.reset, recovery.reset)
     if app.config["SECOND_FACTOR"]:

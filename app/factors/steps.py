@@ -1,4 +1,4 @@
-"""Logins in two steps: which take a second one, and how it ends."""
+"""Logins in two steps: which logins take a second one, and how it is finished."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -35,9 +35,9 @@ WRONG_FACTOR = "second factor"
 
 
 def is_due(user_id: Id, methods: Collection[str]) -> bool:
-    """Tell whether a user whom these methods have identified takes a second step.
+    """Return True if a user identified by these methods takes a second step.
 
-    A login by several factors takes none, such as one by a passkey.
+    A login with several factors, such as by a passkey, takes none.
     """
     if MULTI_FACTOR in methods or not current_app.config["SECOND_FACTOR"]:
         return False
@@ -48,10 +48,10 @@ def is_due(user_id: Id, methods: Collection[str]) -> bool:
 def take(
     first: FirstStep, proof: Mapping[str, object], *conditions: ColumnElement[bool]
 ) -> IssuedToken:
-    """End a login with the factor of its first request, or raise an error with a ticket.
+    """Finish a login if its first request has a factor, else raise an error with a ticket.
 
-    Raises SecondFactorRequired, EnrolmentRequired for a user who must have a factor and has none,
-    and what `finish` does.
+    Raises SecondFactorRequired, EnrolmentRequired for a user who is required to have a factor and
+    has none, and the errors of `finish`.
     """
     held, _ = kinds.look_up(first.user_id)
     enrols = not kinds.suffice(held)
@@ -64,9 +64,9 @@ def take(
 
 
 def begin_enrolment(ticket: str, kind: str) -> object:
-    """Return a new factor of a user who must have one, with the ticket of the login.
+    """Return a new factor of a user who is required to have one, by the login's ticket.
 
-    Raises InvalidTicket, also for the ticket of a user who has a factor, EmailProofRequired, and
+    Raises InvalidTicket, also if the user already has a factor, EmailProofRequired, and
     ValidationError for another kind.
     """
     user_id, enrolment = find_enrolling(ticket), kinds.find_enrolment(kind)
@@ -77,7 +77,7 @@ def begin_enrolment(ticket: str, kind: str) -> object:
 
 
 def find_enrolling(ticket: str) -> Id:
-    """Return the user whose login, with this ticket, adds a factor; raise InvalidTicket."""
+    """Return the user who adds a factor with this ticket; raise InvalidTicket."""
     _, first, enrols = tickets.find_ticket(ticket)
     if not enrols:
         raise InvalidTicket()
@@ -85,7 +85,7 @@ def find_enrolling(ticket: str) -> Id:
 
 
 def finish(ticket: str, proof: Mapping[str, object]) -> IssuedToken:
-    """End a login with a second factor: open the session that its first step asked for.
+    """Finish a login with a second factor: open the session that its first step requested.
 
     Raises InvalidTicket, SecondFactorFailed, TooManyRequests after too many failures of the user,
     LoginFailed if the user was disabled meanwhile, and ValidationError for an unknown kind.
@@ -108,17 +108,17 @@ def finish(ticket: str, proof: Mapping[str, object]) -> IssuedToken:
 
 
 def reauthenticate(session: LiveToken, proof: Mapping[str, object]) -> None:
-    """Note that the user of a session has shown a second factor now; the session is a strong one.
+    """Record that the user has just proved a second factor; the session becomes a strong one.
 
-    Raises what `prove` does, and InvalidToken for a session that has ended meanwhile.
+    Raises the errors of `prove`, and InvalidToken if the session has ended meanwhile.
     """
     note_authentication(session, [*prove(session.user_id, proof), MULTI_FACTOR])
 
 
 def prove(user_id: Id, proof: Mapping[str, object], enrols: bool = False) -> tuple[str, ...]:
-    """Return the methods that a proof of a user who is logged in shows; use it up.
+    """Return the methods that a proof of a logged-in user shows; use it up.
 
-    Raises SecondFactorFailed for a wrong one, TooManyRequests after too many of them, and
+    Raises SecondFactorFailed for an invalid proof, TooManyRequests after too many of them, and
     ValidationError for an unknown kind.
     """
     with count_failure(FACTOR_CHECK, user_id):
@@ -131,11 +131,11 @@ def prove(user_id: Id, proof: Mapping[str, object], enrols: bool = False) -> tup
 
 
 def check(user_id: Id, proof: Mapping[str, object], enrols: bool = False) -> tuple[str, ...] | None:
-    """Return the methods that a proof of a user shows, None for a wrong one; use it up.
+    """Return the methods that a user's proof shows, None for an invalid one; use it up.
 
-    Without a `kind`, a `credential` is of a passkey, a code with letters is a recovery code, and
-    any other is of an authenticator app. Call it in a transaction. Raises ValidationError for an
-    unknown kind.
+    Without `kind`, a `credential` belongs to a passkey, a code with letters is a recovery code, and
+    any other code is an authenticator app's. Call it in a transaction. Raises ValidationError for
+    an unknown kind.
     """
     name = str(proof.get("kind") or (kinds.TOTP if enrols else _kind_of(proof)))
     if enrols:
@@ -156,9 +156,9 @@ def _kind_of(proof: Mapping[str, object]) -> str:
 
 
 def _require_no_factor(user_id: Id) -> None:
-    """Raise InvalidTicket for a user who has got a second factor since the first step.
+    """Raise InvalidTicket if the user has added a second factor since the first step.
 
-    A password alone must not add another one beside it.
+    A password alone must not suffice to add another one.
     """
     lock(User.id == user_id)
     if kinds.suffice(kinds.look_up(user_id)[0]):
@@ -166,8 +166,8 @@ def _require_no_factor(user_id: Id) -> None:
 
 
 def _open_session(digest: str, first: FirstStep, methods: tuple[str, ...]) -> IssuedToken:
-    """Open the session of a login in the transaction in which its factor was used."""
-    # Of concurrent uses of a ticket one deletes it.
+    """Open the session of a login, in the transaction in which its factor was used."""
+    # Only one of concurrent uses of a ticket deletes it.
     if not use_up(digest, TICKET_SCOPE):
         raise InvalidTicket()
     both = (*first.methods, *methods, MULTI_FACTOR)
@@ -175,7 +175,7 @@ def _open_session(digest: str, first: FirstStep, methods: tuple[str, ...]) -> Is
 
 
 def _must(user_id: Id) -> ColumnElement[bool]:
-    """Return the condition that a user must have a second factor."""
+    """Return the condition that a user is required to have a second factor."""
     setting = current_app.config["SECOND_FACTOR"]
     if isinstance(setting, str):
         return literal(setting == REQUIRED)

@@ -17,12 +17,13 @@ from .models import LoginTicket
 
 #: Seconds for the second step of a login.
 TICKET_LIFETIME = 300
-#: Attempts of a ticket (OWASP ASVS 6.3.1 asks for a limit, and the throttle has one by user).
+#: Maximum attempts with a ticket (OWASP ASVS 6.3.1 requires a limit; a throttle also counts by
+#: user).
 MAX_ATTEMPTS = 5
 
 
 def open_ticket(first: FirstStep, enrols: bool, *conditions: ColumnElement[bool]) -> str:
-    """Store a login whose first step has succeeded; return its ticket.
+    """Store a login after its first step; return its ticket.
 
     Raises LoginFailed if the user does not exist, is disabled or does not meet the conditions.
     """
@@ -44,7 +45,7 @@ def open_ticket(first: FirstStep, enrols: bool, *conditions: ColumnElement[bool]
 
 
 def find_ticket(value: str) -> tuple[str, FirstStep, bool]:
-    """Return the digest of a ticket, its login, and whether it enrols; raise InvalidTicket."""
+    """Return a ticket's digest and login, and whether it enrols a factor; raise InvalidTicket."""
     digest = token_digest(value)
     live = AccessToken.digest == digest, AccessToken.is_live(TICKET_SCOPE)
     row = db.session.execute(
@@ -58,7 +59,7 @@ def find_ticket(value: str) -> tuple[str, FirstStep, bool]:
 
 
 def count_attempt(digest: str) -> None:
-    """Count an attempt of a ticket; end it and raise InvalidTicket after the last one."""
+    """Count an attempt with a ticket; delete it and raise InvalidTicket after the last one."""
     left = LoginTicket.digest == digest, LoginTicket.attempts < MAX_ATTEMPTS
     counted = update(LoginTicket).where(*left).values(attempts=LoginTicket.attempts + 1)
     if not affected_rows(counted):
@@ -68,7 +69,7 @@ def count_attempt(digest: str) -> None:
 
 def _to_json(first: FirstStep) -> dict[str, object]:
     values = asdict(first)
-    # The token has it, in its own type.
+    # The token has the id in its own type.
     del values["user_id"]
     return values
 

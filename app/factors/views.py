@@ -1,4 +1,4 @@
-"""The endpoints of second factors; without SECOND_FACTOR they are declared and not served."""
+"""Endpoints of second factors; without SECOND_FACTOR they are declared but not served."""
 
 from collections.abc import Mapping, Sequence
 
@@ -67,9 +67,9 @@ def _has_any_factors(settings: Settings) -> bool:
     is_served=_is_served,
 )
 def login_with_factor(body: Body) -> Response:
-    """Log in: end the second step of a login with a second factor.
+    """Log in: finish the second step of a login with a second factor.
 
-    A browser whose login by a provider takes one has the ticket in a cookie.
+    A browser that logs in by a provider has the ticket in a cookie.
     """
     response = respond_with_token(steps.finish(ticket_of(body), body))
     clear_login_flow_cookie(response, SECOND_STEP_COOKIE)
@@ -86,9 +86,9 @@ def login_with_factor(body: Body) -> Response:
     is_served=_is_served,
 )
 def enrol_at_login(body: Body) -> object:
-    """Make the second factor of a user who must have one; a code of it ends the login.
+    """Add the required second factor during a login; a code of it finishes the login.
 
-    The address of the account must be proved.
+    The account's address must be proved.
     """
     return steps.begin_enrolment(ticket_of(body), body["kind"])
 
@@ -103,9 +103,9 @@ def enrol_at_login(body: Body) -> object:
     is_served=_is_served,
 )
 def enrol(user: User, body: Body) -> totp.NewFactor:
-    """Make a second factor, after a recent login; a code of it is to confirm it.
+    """Add a second factor, to be confirmed by one of its codes; requires a recent login.
 
-    The address of the account must be proved.
+    The account's address must be proved.
     """
     require_recent(own_session(user))
     return totp.begin(user.id, body.get("name"))
@@ -120,7 +120,7 @@ def enrol(user: User, body: Body) -> totp.NewFactor:
     is_served=_is_served,
 )
 def confirm(user: User, body: Body) -> None:
-    """Confirm a second factor by a code; from now on logins take one."""
+    """Confirm a second factor with a code; logins require one from then on."""
     session = own_session(user)
     require_recent(session)
     service.confirm(session, body)
@@ -153,7 +153,7 @@ def list_(user: User) -> Sequence[Factor]:
     is_served=_is_served,
 )
 def remove(user: User, fk: str, body: Body) -> None:
-    """Remove a second factor, after a recent login and by a code of any of them."""
+    """Remove a second factor; requires a recent login and a code of any of the factors."""
     require_recent(own_session(user))
     service.remove(totp.find_factor(user.id, ids.INTEGER.parse(fk), fk), body)
 
@@ -165,7 +165,7 @@ def remove(user: User, fk: str, body: Body) -> None:
     is_served=_has_any_factors,
 )
 def reset(user: User) -> None:
-    """Remove all factors of a user who has lost them, passkeys too, and end the sessions."""
+    """Remove all factors and passkeys of a user who has lost them, and end the sessions."""
     service.reset(user.id)
 
 
@@ -178,7 +178,7 @@ def reset(user: User) -> None:
     is_served=_is_served,
 )
 def renew_recovery_codes(user: User) -> Mapping[str, object]:
-    """Replace a user's recovery codes, after a recent login; they are shown this once."""
+    """Replace a user's recovery codes; requires a recent login. Only this response has them."""
     require_recent(own_session(user))
     return {"codes": recovery.renew(user.id)}
 
@@ -191,7 +191,7 @@ def renew_recovery_codes(user: User) -> Mapping[str, object]:
     is_served=_is_served,
 )
 def recovery_codes(user: User) -> Mapping[str, object]:
-    """Tell how many recovery codes a user has left."""
+    """Return the number of a user's unused recovery codes."""
     return {"left": recovery.count_codes(user.id)}
 
 
@@ -206,7 +206,7 @@ def ticket_of(body: Body) -> str:
 
 
 def own_session(user: User) -> LiveToken:
-    """Return the session of the caller; raise AccessDenied unless it is that of the user."""
+    """Return the session of the caller; raise AccessDenied unless it belongs to the user."""
     session = current_identity().require_session()
     if session.user_id != user.id:
         raise errors.AccessDenied("Only the user changes the credentials of the account.")

@@ -1,1 +1,1 @@
-"""A front end beside the API: the files of STATIC_FOLDER."""
+"""A front end beside the API: static files from STATIC_FOLDER."""

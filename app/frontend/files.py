@@ -1,4 +1,4 @@
-"""Files of a folder for browsers: which path is which file, and the response that sends it."""
+"""The file for a URL's path, and the response that sends it."""
 
 import os
 import re
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 INDEX = "index.html"
-# What never changes is kept for a year. Of the rest is asked each time whether it has changed.
+# Immutable files are cached for a year; all others are revalidated each time.
 KEPT, ASKED_FOR = "public, max-age=31536000, immutable", "no-cache"
-# Names with a hash of the content, as bundlers write them: `main.3f2a1c.js`, `index-BsX2k9.css`.
-# It has at least six characters, a digit among them, and is hexadecimal or has a capital; words
-# with a number behind them, such as `Version2`, `IMG_1234` or `20240115`, are none.
+# Names with a hash of the content, as bundlers generate them: `main.3f2a1c.js`, `index-BsX2k9.css`.
+# The hash has at least six characters, including a digit, and is hexadecimal or has a capital.
+# Words followed by a number, such as `Version2`, `IMG_1234` or `20240115`, do not count.
 HASHED = re.compile(
     r"[.-](?=\w*[0-9])(?![A-Za-z]*_?[0-9]*[a-z]{0,2}\.)"
     r"([0-9a-f]{6,}|(?=\w*[A-Z])[0-9A-Za-z_]{6,12})(\.chunk)?\.[0-9a-z]+$",
     re.ASCII,
 )
-# Folders whose name begins with a dot, and are for everybody (RFC 8615).
+# Folders whose names begin with a dot, but which are public (RFC 8615).
 WELL_KNOWN = ".well-known"
-# Source maps have the source code; builds put them beside the files without being asked.
+# Source maps contain the source code; builds often write them without being told to.
 SOURCE_MAP = ".map"
-# What no name has: separators of other systems, control characters, and what is no UTF-8.
+# Never part of a name: other systems' separators, control characters, and invalid UTF-8.
 ODD_CHARACTER = re.compile(r"[\\:\x00-\x1f\x7f\ufffd]")
 
 
 def find_file(folder: Path, path: str) -> Path | None:
-    """Return the file in a folder that a URL's path means, or None if there is none to send.
+    """Return the file in a folder for a URL's path, or None if there is none to send.
 
-    A path that leads to a folder means the `index.html` in it.
+    The path of a folder stands for the `index.html` in it.
     """
     if not is_plain(path):
         return None
@@ -43,17 +43,17 @@ def find_file(folder: Path, path: str) -> Path | None:
     try:
         if path.endswith("/") or file.is_dir():
             file /= INDEX
-        # The folder itself may be a link; one in it must not lead out of it.
+        # The folder itself may be a link; links in it must not lead outside of it.
         is_inside = file.resolve(strict=True).is_relative_to(folder.resolve(strict=True))
         return file if is_inside and file.is_file() and os.access(file, os.R_OK) else None
     except (OSError, RuntimeError):
-        # A name is too long for the system, also one through links whose target's is not. Before
-        # Python 3.13 a link to itself is a RuntimeError.
+        # The name, or that of a link's target, is too long. Before Python 3.13, a link to itself
+        # raises RuntimeError.
         return None
 
 
 def is_plain(path: str) -> bool:
-    """Tell whether a URL's path has no hidden, empty or odd segment; the last one may be empty."""
+    """Return True if no segment of a URL's path is hidden, empty or odd; the last may be empty."""
     segments = path.removeprefix("/").removesuffix("/").split("/")
     if segments[0] == WELL_KNOWN:
         del segments[0]
@@ -66,7 +66,7 @@ def is_plain(path: str) -> bool:
 
 
 def file_response(path: Path, environ: "WSGIEnvironment") -> Response:
-    """Return the response with a file, or with the part of it that a request asks for.
+    """Return the response with a file, or with the requested part of it.
 
     Raises PreconditionFailed, RequestedRangeNotSatisfiable, and OSError if it cannot be read.
     """

@@ -1,4 +1,4 @@
-"""WSGI middleware that answers by the files of STATIC_FOLDER what is no route of the app."""
+"""WSGI middleware that serves the files of STATIC_FOLDER for paths without a route."""
 
 import json
 import os
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 METHODS = {"GET", "HEAD"}
-# The paths of features that may be off: below them there is never a page of the front end, beside
-# those of the app's routes.
+# Paths of features that may be switched off: like those of routes, they are never paths of the
+# front end.
 RESERVED = ("/auth", "/confirm-email", "/explorer", "/metrics", "/reset-password")
-# What logs and metrics call the route.
+# The route's name in logs and metrics.
 FILES = Rule("/<path:file>")
 
 
 def init_app(app: Flask) -> None:
-    """Serve the folder; raise ConfigurationError if it has the project in it."""
+    """Serve the folder; raise ConfigurationError if it contains the project."""
     folder = Path(app.instance_path, app.config["STATIC_FOLDER"])
     try:
         has_project = Path(app.instance_path).resolve().is_relative_to(folder.resolve())
@@ -39,15 +39,15 @@ def init_app(app: Flask) -> None:
         raise ConfigurationError(f"STATIC_FOLDER cannot be used: {error}") from None
     if has_project:
         raise ConfigurationError(f"STATIC_FOLDER has the whole project in it: {folder}")
-    # Path.is_file raises some errors, such as for a folder that is closed to the service.
+    # Path.is_file may raise an error, for example if the service may not access the folder.
     if not os.path.isfile(folder / INDEX):
-        # As before the first build, which the tests and commands of a project do not need.
+        # Such as before the first build; the project's tests and commands do not need the folder.
         app.logger.warning("STATIC_FOLDER has no %s: %s", INDEX, folder)
     app.wsgi_app = FrontEnd(app, app.wsgi_app, folder)  # type: ignore[method-assign]
 
 
 class FrontEnd:
-    """Answers GET and HEAD: by a file, or by the page for a path that it knows in the browser."""
+    """Answers GET and HEAD with a file, or with the page for paths handled in the browser."""
 
     def __init__(self, app: Flask, wsgi_app: "WSGIApplication", folder: Path) -> None:
         self._app = app
@@ -59,7 +59,7 @@ class FrontEnd:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Answer, or let the app answer."""
+        """Serve a file, or call the app."""
         path = environ.get("PATH_INFO", "")
         answer = self._wsgi_app
         if not path.startswith(self._api) and environ["REQUEST_METHOD"] in METHODS:
@@ -67,7 +67,7 @@ class FrontEnd:
         return answer(environ, start_response)
 
     def _find(self, raw: str, environ: "WSGIEnvironment") -> "WSGIApplication | None":
-        """Return what answers a request for a path, which WSGI has in Latin-1; None: the app."""
+        """Return the response for a path, which WSGI encodes in Latin-1; None to call the app."""
         path = raw.encode("latin-1").decode(errors="replace") or "/"
         if not is_plain(path) or self._is_route(path):
             return None
@@ -80,7 +80,7 @@ class FrontEnd:
         return ResponseHeaders(self._response(file, is_page, environ))
 
     def _response(self, file: Path, is_page: bool, environ: "WSGIEnvironment") -> Response:
-        """Return the response with a file, or with an error about the part that is asked for."""
+        """Return the response with a file, or with an error about the requested part."""
         try:
             response = file_response(file, environ)
         except HTTPException as error:
@@ -90,12 +90,12 @@ class FrontEnd:
         if self._policy:
             response.headers["Content-Security-Policy"] = self._policy
         if is_page:
-            # Others get the JSON of a 404.
+            # Other clients get a 404 in JSON.
             response.vary.add("Accept")
         return response
 
     def _is_route(self, path: str) -> bool:
-        """Tell whether the app has a route for a path, or for what is above it."""
+        """Return True if the app has a route for a path or one of its parents."""
         if f"{path}/".startswith(self._route_prefixes):
             return True
         try:
@@ -110,18 +110,18 @@ class FrontEnd:
 
     @cached_property
     def _route_prefixes(self) -> tuple[str, ...]:
-        """The paths of routes up to their first variable, with a slash behind each."""
+        """The paths of routes up to their first variable, each followed by a slash."""
         paths = {_constant_part(rule.rule) for rule in self._app.url_map.iter_rules()}
         return tuple(f"{path}/" for path in {*paths, *RESERVED} - {""})
 
 
 def _constant_part(rule: str) -> str:
-    """Return the segments of a rule before the first one that has a variable."""
+    """Return the segments of a rule before its first variable."""
     before, variable, _ = rule.partition("<")
     return before.rpartition("/")[0] if variable else before.rstrip("/")
 
 
 def _asks_for_page(path: str, environ: "WSGIEnvironment") -> bool:
-    """Tell whether a browser asks for a page, and not for a file that is missing."""
+    """Return True if a browser requests a page, and not a missing file."""
     is_page = "." not in path.rpartition("/")[2] and not path.startswith(f"/{WELL_KNOWN}/")
     return is_page and "text/html" in environ.get("HTTP_ACCEPT", "")

@@ -1,1 +1,1 @@
-"""The threads that compute password hashes, and the requests that may wait for them."""
+"""The threads that compute password hashes, and the limits on requests waiting for them."""

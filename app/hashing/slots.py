@@ -1,4 +1,4 @@
-"""Limits on how many requests of a process compute a password hash at once."""
+"""Limits on the requests of a process that compute a password hash at once."""
 
 from collections.abc import Iterator, Sized
 from contextlib import contextmanager
@@ -13,20 +13,21 @@ from .threads import HashThreads
 
 
 class Slots:
-    """The places in a process for requests that hash passwords.
+    """The slots of a process for requests that hash passwords.
 
-    The server takes a place for a request before it passes it to a thread (`take`, `turn`).
-    Requests for which it did not, as it did not recognize them or is another server, wait for one
-    in their threads.
+    The server takes a slot for a request before passing it to a thread (`take`, `turn`). Requests
+    for which it did not, because it did not recognize them or is another server, wait in their own
+    threads.
     """
 
     def __init__(self, limit: int, wait: float) -> None:
-        # How many requests hold a place, and how many have got none.
+        # The number of requests with a slot, and of those that got none.
         self.in_use = 0
         self.refused = 0
-        # What waits for a place in the server.
+        # The requests waiting in the server.
         self.queue: Sized = ()
-        # How many threads may hold a place or wait for one; None if the server has any number.
+        # The number of threads that may hold or await a slot; None if the server's threads are
+        # unlimited.
         self.most_threads: int | None = None
         self._limit = limit
         self._wait = wait
@@ -37,14 +38,14 @@ class Slots:
 
     @property
     def waiting(self) -> int:
-        """How many requests wait for a place."""
+        """The number of requests waiting for a slot."""
         return len(self.queue) + self._waiting_threads
 
     @contextmanager
     def reserve(self) -> Iterator[None]:
-        """Hold a place during the block; raise TooManyHashes if none becomes free in time.
+        """Hold a slot during the block; raise TooManyHashes if none becomes free in time.
 
-        A thread holds one at most: in a block within a block it has one already.
+        A thread holds at most one: a nested block uses that of the outer one.
         """
         has_place = getattr(self._thread, "has_place", None)
         if has_place:
@@ -58,9 +59,9 @@ class Slots:
             raise TooManyHashes()
 
     def take(self) -> bool:
-        """Take a place that is free now, for a thread to hold by `turn`; return whether one was.
+        """Take a free slot, for a thread to hold by `turn`; return whether there was one.
 
-        Threads that wait come first, as others need them.
+        Waiting threads come first, because other requests need these threads.
         """
         with self._changed:
             is_free = self.in_use < self._limit and not self._waiting_threads
@@ -69,7 +70,7 @@ class Slots:
 
     @contextmanager
     def turn(self, has_place: bool) -> Iterator[None]:
-        """Hold the place that was taken for this thread; without one, let it get none."""
+        """Hold the slot taken for this thread; without one, prevent it from getting any."""
         self._thread.has_place = has_place
         try:
             yield
@@ -79,7 +80,7 @@ class Slots:
                 self._give_back()
 
     def _wait_for_place(self) -> bool:
-        """Take a place, as soon as one is free; return False if none is in time."""
+        """Take a slot as soon as one is free; return False if none is in time."""
         with self._changed:
             if self.in_use >= self._limit and self._is_crowded():
                 return False
@@ -92,7 +93,7 @@ class Slots:
         return is_free
 
     def _is_crowded(self) -> bool:
-        """Tell whether as many threads as may hold or await a place."""
+        """Return True if the maximum number of threads hold or await a slot."""
         most = self.most_threads
         return most is not None and self.in_use + self._waiting_threads >= most
 
@@ -106,6 +107,6 @@ hash_slots = AppState[Slots]("hash slots")
 
 
 def init_app(app: Flask) -> None:
-    """Create the places, PASSWORD_HASHES of them, before the server forks: they share memory."""
+    """Create PASSWORD_HASHES slots before the server forks, so that processes share memory."""
     limit = app.config["PASSWORD_HASHES"] or max(1, app.config["THREADS"] // 2)
     hash_slots.set(app, Slots(limit, app.config["PASSWORD_HASH_WAIT"]))

@@ -1,1 +1,1 @@
-"""HTTP: headers of every response, CORS, JSON, and the languages of clients."""
+"""HTTP: headers of every response, CORS, JSON, and clients' languages."""

@@ -1,4 +1,4 @@
-"""The headers of every response: the request id, and security headers."""
+"""Headers of every response: the request id, and security headers."""
 
 import re
 import secrets
@@ -23,7 +23,7 @@ def init_app(app: Flask) -> None:
 class ResponseHeaders:
     """WSGI middleware that adds the headers, at a fifth of the cost of Flask's hooks.
 
-    Sets the environment's `HTTP_X_REQUEST_ID` to the client's request id or a new one.
+    Sets `HTTP_X_REQUEST_ID` in the environment to the client's request id, or to a new one.
     """
 
     def __init__(self, app: "WSGIApplication") -> None:
@@ -32,7 +32,7 @@ class ResponseHeaders:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Call the app, and add the headers to its response."""
+        """Call the app and add the headers to its response."""
         given = environ.get("HTTP_X_REQUEST_ID", "")
         request_id = given if SANE_REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
         environ["HTTP_X_REQUEST_ID"] = request_id

@@ -1,4 +1,4 @@
-"""Pages without scripts, in the languages of their readers."""
+"""Pages without scripts, in their readers' languages."""
 
 from collections.abc import Mapping, Sequence
 from secrets import token_urlsafe
@@ -10,15 +10,15 @@ from .languages import current_languages, to_language
 
 
 def languages_of(form: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the language of the page that has sent a form, which may be the user's own, first."""
+    """Return the language of the page whose form was submitted, which may be the user's own."""
     shown = to_language(form.get("language"))
     return (*filter(None, [shown]), *current_languages())
 
 
 def render_page(name: str, status: int, languages: Sequence[str], **context: object) -> Response:
-    """Render a page in the first of the languages that it has, in English if it has none of them.
+    """Render a page in the first available of these languages, else in English.
 
-    Its policy forbids scripts, external resources and framing.
+    Its content security policy forbids scripts, external resources and framing.
     """
     nonce = token_urlsafe(16)
     templates: list[str | Template] = [

@@ -1,4 +1,4 @@
-"""Files in responses: their types, and what a conditional request, or one for a part, is sent."""
+"""Files in responses: their types, and responses to conditional and range requests."""
 
 import re
 from collections.abc import Callable
@@ -14,12 +14,12 @@ from werkzeug.wsgi import wrap_file
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
-# Bytes that are read at once where the server does not send the descriptor.
+# Bytes read at once if the server does not send the file by its descriptor.
 BLOCK = 64 * 1024
 # A range of the last bytes, by their number.
 SUFFIX = re.compile(r"-(?=[0-9])0*([0-9]*)")
 
-# The types of files by the ends of their names. Those of the machine differ from one to the next.
+# Types of files by suffix. The system's own table differs between machines.
 TYPES = {
     "": "application/octet-stream",
     ".aac": "audio/aac",
@@ -60,18 +60,18 @@ TYPES = {
 
 
 class OpenFile(FileIO):
-    """A file of which no more is read than `left` bytes, however it grows."""
+    """A file of which at most `left` bytes are read, even if it grows."""
 
     left = 0
 
     def read(self, size: int | None = -1) -> bytes:
-        """Return the next bytes, at most so many."""
+        """Return the next bytes, at most `size`."""
         data = super().read(self.left if size is None or size < 0 else min(size, self.left))
         self.left -= len(data)
         return data
 
     def part(self, start: int, count: int) -> Self:
-        """Return the file, of which so many bytes are read from an offset."""
+        """Return the file, limited to a number of bytes from an offset."""
         self.seek(start)
         self.left = count
         return self
@@ -85,9 +85,9 @@ def send_file(
     etag: str,
     open_part: Callable[[int, int], OpenFile],
 ) -> None:
-    """Let a response have a file, or the part of it that a request asks for.
+    """Add a file, or the requested part of it, to a response.
 
-    `modified` is in seconds of Unix time; `open_part` returns a file, given an offset and a number
+    `modified` is a Unix time in seconds; `open_part` returns a file, given an offset and a number
     of bytes, and is not called for HEAD and 304. Raises PreconditionFailed and
     RequestedRangeNotSatisfiable.
     """
@@ -109,17 +109,17 @@ def send_file(
 
 
 def _with_usable_range(environ: "WSGIEnvironment", size: int) -> "WSGIEnvironment":
-    """Return the environment with the range that a file of a size is sent by, or without one.
+    """Return the environment with the effective range for a file of this size, or without one.
 
-    Ignored are a range of another method than GET, of another unit than bytes, and several ranges
-    (RFC 9110, 14.2). Of a suffix, Werkzeug refuses one longer than the file, and takes `-0` for all
-    of it; the former is the whole file, and the latter nothing (14.1.2).
+    A range is ignored for methods other than GET, units other than bytes, and if there are several
+    (RFC 9110, 14.2). Werkzeug refuses a suffix longer than the file, and takes `-0` for the whole
+    file; by 14.1.2 the former is the whole file and the latter nothing.
     """
     unit, _, ranges = environ.get("HTTP_RANGE", "").partition("=")
     if environ["REQUEST_METHOD"] != "GET" or unit.strip().lower() != "bytes" or "," in ranges:
         return {name: value for name, value in environ.items() if name != "HTTP_RANGE"}
     if suffix := SUFFIX.fullmatch(ranges.strip()):
-        # No file has a size of so many digits.
+        # No file size has so many digits.
         start = max(0, size - int(suffix[1][:19] or "0"))
         return {**environ, "HTTP_RANGE": f"bytes={start}-"}
     return environ

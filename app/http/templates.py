@@ -1,4 +1,4 @@
-"""The templates of mails and pages: those of the project take the place of ours by name."""
+"""Templates of mails and pages; the project's override those of the product by name."""
 
 import os
 from pathlib import Path
@@ -9,18 +9,18 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, Te
 from app.config import ConfigurationError
 from app.problems import Problems
 
-# The folder by which the project's templates reach ours, also those of their own names.
+# The folder by which the project's templates can include the product's, even of the same name.
 OURS = "ostiary"
-# The folders of the project with templates that nobody looks at before they are needed.
+# Folders of the project whose templates are only read when needed.
 CHECKED = ("mail/", "pages/")
 
 
 def init_app(app: Flask) -> None:
-    """Use the templates of TEMPLATES_FOLDER, if it is set; raise ConfigurationError."""
+    """Use the templates of TEMPLATES_FOLDER if it is set; raise ConfigurationError."""
     if app.config["TEMPLATES_FOLDER"] is None:
         return
     folder = Path(app.instance_path, app.config["TEMPLATES_FOLDER"])
-    # Path.is_dir raises some errors, such as for a folder that is closed to the service.
+    # Path.is_dir may raise an error, for example if the service may not access the folder.
     if not os.path.isdir(folder):
         raise ConfigurationError(f"TEMPLATES_FOLDER cannot be used: there is no folder {folder}")
     own = FileSystemLoader(folder)
@@ -30,7 +30,7 @@ def init_app(app: Flask) -> None:
 
 
 def _check(loader: FileSystemLoader, folder: str) -> None:
-    """Raise ConfigurationError with all errors of syntax in the templates of mails and pages."""
+    """Raise ConfigurationError with all syntax errors in the templates of mails and pages."""
     problems, environment = Problems(), Environment(autoescape=True)
     for name in loader.list_templates():
         if name.startswith(CHECKED):

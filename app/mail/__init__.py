@@ -1,9 +1,9 @@
-"""Mail: it is rendered and delivered by the outbox, outside requests.
+"""Mail, rendered and delivered by the outbox, outside of requests.
 
 A kind of mail is a folder `templates/mail/<language>/<kind>/` with `subject.txt`, `body.txt` and,
-if the HTML is not to be made from the text, `body.html`. `en` has what another language lacks.
-The mails that follow events stand in `subscribers`, each with a list of its templates' variables;
-`send` is for any other.
+unless the HTML is made from the text, `body.html`. Files that a language lacks are taken from `en`.
+`subscribers` has the mails that follow events, with their templates' variables; `send` is for any
+other mail.
 """
 
 from .service import send

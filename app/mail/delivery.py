@@ -17,28 +17,28 @@ from app.config import ConfigurationError
 from app.outbox import DeliveryError
 from app.settings import STARTTLS
 
-#: Seconds for one step with the mail server.
+#: Seconds for each step with the mail server.
 SERVER_TIMEOUT = 10.0
 
-# Replies about the session, which the settings or the server must mend, and not about the mail:
-# a login or TLS is required, or stronger (RFC 4954, section 6; RFC 3207, section 4).
+# Replies about the session, which only a change of settings or server can resolve: a login or TLS,
+# or stronger ones, are required (RFC 4954, section 6; RFC 3207, section 4).
 SESSION_REFUSALS = {530, 534, 535, 538}
-# The reply to a login that succeeds (RFC 4954, section 6).
+# The reply to a successful login (RFC 4954, section 6).
 AUTHENTICATED = 235
 
-# Delivers a message, and says how in a few words for the log.
+# Delivers a message, and returns a short description for the log.
 Deliver = Callable[[EmailMessage], str]
 
 
 def make_delivery(app: Flask) -> Deliver:
-    """Return how this app delivers; raise ConfigurationError for an unusable folder."""
+    """Return this app's delivery function; raise ConfigurationError for an unusable folder."""
     url = app.config["MAIL_URL"]
     return _smtp_delivery(urlsplit(url)) if url else _file_delivery(app)
 
 
 def is_permanent(error: Exception) -> bool:
-    """Tell a refusal that asks not to be repeated (RFC 5321 4.2.1) from a passing one."""
-    # Raised for an address beyond ASCII by a server without SMTPUTF8 (RFC 6531).
+    """Return the error for a refusal: permanent (RFC 5321, 4.2.1) or temporary."""
+    # Raised for a non-ASCII address by a server without SMTPUTF8 (RFC 6531).
     if isinstance(error, smtplib.SMTPNotSupportedError):
         return True
     if isinstance(error, smtplib.SMTPRecipientsRefused):
@@ -52,12 +52,12 @@ def _refuses_for_good(code: int) -> bool:
 
 
 def _smtp_delivery(server: SplitResult) -> Deliver:
-    """Return how to deliver to `smtp://` (plain or with `?starttls=1`) or `smtps://`."""
+    """Return a function that delivers to `smtp://` (plain or with `?starttls=1`) or `smtps://`."""
     host, port = server.hostname or "", server.port or 0
     user, password = unquote(server.username or ""), unquote(server.password or "")
     # Without the user and the password.
     address = server.netloc.rpartition("@")[2]
-    # The server must show a certificate for its name, or it gets neither login nor mail.
+    # Login and mail are only sent to a server with a valid certificate for its name.
     context = ssl.create_default_context()
 
     def connect() -> smtplib.SMTP:
@@ -73,7 +73,7 @@ def _smtp_delivery(server: SplitResult) -> Deliver:
             if user:
                 _log_in(smtp, user, password)
             smtp.send_message(message)
-            # The server has taken the message: it must not be sent again, whatever happens now.
+            # The server has accepted the message: it must not be sent again, whatever happens now.
             with suppress(OSError):
                 smtp.quit()
         return f"sent by SMTP server {address}"
@@ -82,9 +82,9 @@ def _smtp_delivery(server: SplitResult) -> Deliver:
 
 
 def _require(smtp: smtplib.SMTP, extension: str) -> None:
-    """Raise DeliveryError, so that the mail waits, for a server without an extension.
+    """Raise DeliveryError, so that the mail is retried, for a server without an extension.
 
-    It may be a fault that is mended, or an attacker who has removed it from the server's answer.
+    The server may be misconfigured, or an attacker may have removed the extension from its reply.
     """
     smtp.ehlo_or_helo_if_needed()
     if not smtp.has_extn(extension):
@@ -96,7 +96,7 @@ def _log_in(smtp: smtplib.SMTP, user: str, password: str) -> None:
     if f"{user}{password}".isascii():
         smtp.login(user, password)
         return
-    # smtplib knows ASCII alone; of the usual mechanisms PLAIN is the one with UTF-8 (RFC 4616).
+    # smtplib only supports ASCII; of the usual mechanisms, PLAIN uses UTF-8 (RFC 4616).
     if "PLAIN" not in smtp.esmtp_features["auth"].upper().split():
         raise DeliveryError(
             "the mail server does not offer AUTH PLAIN, which takes passwords beyond ASCII"
@@ -108,7 +108,7 @@ def _log_in(smtp: smtplib.SMTP, user: str, password: str) -> None:
 
 
 def _file_delivery(app: Flask) -> Deliver:
-    """Return how to write a message to MAIL_FOLDER, readable by the service's user alone."""
+    """Return a function that writes a message to MAIL_FOLDER, readable by its owner only."""
     folder = Path(app.instance_path, app.config["MAIL_FOLDER"])
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -127,7 +127,7 @@ def _file_delivery(app: Flask) -> Deliver:
         try:
             path.write_bytes(message.as_bytes(policy=SMTP))
         except OSError:
-            # Most likely the disk is full; the mail will be another file.
+            # Most likely the disk is full; the next attempt writes another file.
             path.unlink()
             raise
         return f"written to {path}"

@@ -16,16 +16,16 @@ from jinja2.utils import missing
 
 from app.outbox import UndeliverableError
 
-# The language of mails for which there are no templates in another one that is preferred.
+# The language of mails without templates in a preferred language.
 FALLBACK = "en"
-# What each kind of mail has in each language; `body.html` is made from these if there is none.
+# The files of each kind of mail in each language; a missing `body.html` is made from the others.
 SUBJECT, TEXT, HTML = "subject.txt", "body.txt", "body.html"
-# A paragraph that is an address, which becomes a button.
+# A paragraph that is a URL, which becomes a button.
 LINK = re.compile(r"https?://\S+")
 
 
 class HeaderTypes(HeaderRegistry):
-    """Types of headers, each made once; the library makes one for every header of a message."""
+    """Header types, each created once; the library would create one for each header."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,20 +37,20 @@ class HeaderTypes(HeaderRegistry):
         return self._made[name]
 
 
-# How servers get messages: not all of them take more than ASCII (8BITMIME, RFC 6152).
+# Not all servers accept more than ASCII (8BITMIME, RFC 6152).
 SEVEN_BIT = SMTP.clone(cte_type="7bit", header_factory=HeaderTypes())
 
-# Makes a message of a kind, to an address, with the variables of its templates, in the first of
-# these languages that there is.
+# Makes a message of a kind to an address, from its templates' variables, in the first available of
+# these languages.
 Compose = Callable[[str, str, Mapping[str, Any], Sequence[str]], EmailMessage]
 
 
 class MessageError(UndeliverableError):
-    """A message that cannot be made."""
+    """A message could not be made."""
 
 
 class NameOnlyUndefined(StrictUndefined):
-    """A variable that a template lacks; the error has its name and never a value."""
+    """A template's variable is undefined; the error has its name and never a value."""
 
     @property
     def _undefined_message(self) -> str:
@@ -61,9 +61,9 @@ class NameOnlyUndefined(StrictUndefined):
 
 
 def make_templates(app: Flask) -> Environment:
-    """Return the templates of this app's mails.
+    """Return the environment of this app's mail templates.
 
-    They have their variables and nothing of Flask's, such as the settings with their passwords.
+    It has none of Flask's variables, such as the settings with their passwords.
     """
     templates = Environment(
         loader=app.create_global_jinja_loader(),
@@ -75,14 +75,14 @@ def make_templates(app: Flask) -> Environment:
 
 
 def has_kind(templates: Environment, kind: str) -> bool:
-    """Tell whether there are templates of a kind of mail, in the language that has all."""
+    """Return True if there are templates of a kind of mail in the fallback language."""
     return _has_language(templates, kind, FALLBACK)
 
 
 def make_composer(app: Flask, templates: Environment) -> Compose:
-    """Return how to make this app's messages."""
+    """Return a function that makes this app's messages."""
     service_name = app.config["SERVICE_NAME"]
-    # Parsed once, as these headers are the same in every message.
+    # Parsed once, because these headers are the same in every message.
     sender = SEVEN_BIT.header_factory("From", _with_name(app.config["MAIL_FROM"], service_name))
     domain = urlsplit(app.config["PUBLIC_URL"]).hostname
 
@@ -92,7 +92,7 @@ def make_composer(app: Flask, templates: Environment) -> Compose:
         """Render the templates of a kind of mail; raise MessageError."""
         language = _choose(templates, kind, languages)
         folder, values = f"{language}/{kind}", {**context, "service_name": service_name}
-        # A header is one line.
+        # A header must be a single line.
         subject = " ".join(_render(templates, f"{folder}/{SUBJECT}", values).split())
         text = _render(templates, f"{folder}/{TEXT}", values)
         values |= {"language": language, "subject": subject, "paragraphs": _paragraphs(text)}
@@ -103,12 +103,12 @@ def make_composer(app: Flask, templates: Environment) -> Compose:
         message["Subject"] = subject
         message["Date"] = formatdate()
         message["Message-ID"] = make_msgid(domain=domain)
-        # Programs that answer mails do not answer this one (RFC 3834).
+        # Automatic responders do not answer this mail (RFC 3834).
         message["Auto-Submitted"] = "auto-generated"
-        # Unwrapped, so that a link stays in one piece for every reader.
+        # Unwrapped, so that no mail program breaks a link.
         message.set_content(text, cte="8bit")
         message.add_alternative(html, subtype="html", cte="8bit")
-        # After the parts, the first of which would get it.
+        # After the parts are set, or the first of them would get the header.
         message["Content-Language"] = language
         return message
 
@@ -116,13 +116,13 @@ def make_composer(app: Flask, templates: Environment) -> Compose:
 
 
 def _with_name(sender: str, service_name: str) -> str:
-    """Return the sender, who is called by the service's name if the settings give none."""
+    """Return the sender, with the service's name unless the settings have a name."""
     name, address = parseaddr(sender)
     return sender if name else formataddr((service_name, address))
 
 
 def _choose(templates: Environment, kind: str, languages: Sequence[str]) -> str:
-    """Return the first of the languages in which there is this kind of mail, else FALLBACK."""
+    """Return the first of the languages that has this kind of mail, else FALLBACK."""
     for language in languages:
         if _has_language(templates, kind, language):
             return language
@@ -134,7 +134,7 @@ def _has_language(templates: Environment, kind: str, language: str) -> bool:
 
 
 def _html(templates: Environment, folder: str) -> str:
-    """Return the template of the HTML: the kind's own, or the one that makes it from the text."""
+    """Return the HTML template: the kind's own, or the one that converts the text."""
     own = f"{folder}/{HTML}"
     return own if _exists(templates, own) else "base.html"
 
@@ -145,7 +145,7 @@ def _exists(templates: Environment, path: str) -> bool:
     except TemplateNotFound:
         return False
     except Exception:
-        # Rendering it says what is wrong.
+        # Rendering it reports the error.
         return True
     return True
 
@@ -161,13 +161,13 @@ def _render(templates: Environment, path: str, context: Mapping[str, Any]) -> st
     except UndefinedError as error:
         problem = str(error)
     except Exception as error:
-        # A template can raise anything, with values in the text.
+        # A template can raise any error, and its text may contain values.
         problem = type(error).__name__
     raise MessageError(f"{problem} in {path}")
 
 
 def _with_ascii_domain(address: str) -> str:
-    """Return an address with its domain as DNS has it (RFC 5891), which every server takes."""
+    """Return an address with its domain in ASCII (RFC 5891), which every server accepts."""
     try:
         found = validate_email(address, check_deliverability=False, globally_deliverable=False)
     except EmailNotValidError:

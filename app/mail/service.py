@@ -23,15 +23,15 @@ from .messages import (
     make_templates,
 )
 
-# The event of a mail that follows no other event, and the name by which mail subscribes to events.
+# The event of a mail sent by `send`, and the name by which mail subscribes to events.
 SEND_EVENT = "sendMail"
 SUBSCRIBER = "mail"
-#: Seconds in which a mail is sent, unless the call says otherwise: a day.
+#: Seconds in which a mail is sent by default: a day.
 LIFETIME = 86400
 
 
 class Mailer(NamedTuple):
-    """How an app makes and delivers messages."""
+    """Makes and delivers an app's messages."""
 
     templates: Environment
     compose: Compose
@@ -55,12 +55,12 @@ def send(
     lifetime: float = LIFETIME,
     language: str | None = None,
 ) -> None:
-    """Record a mail, which is sent after the open transaction has committed, if there is one.
+    """Record a mail, to be sent after the open transaction, if any, has committed.
 
     `kind` is a folder of templates: `templates/mail/en/<kind>/` with `subject.txt` and `body.txt`.
-    `context` has their variables; it is stored as JSON, and must not contain a secret. The mail is
-    in `language`, such as `de`, or in that of the request, if there are templates in it. Sending
-    is tried for `lifetime` seconds. Raises ValueError if there are no templates of this kind.
+    `context` has their variables; it is stored as JSON and must not contain secrets. The mail is in
+    `language`, such as `de`, or in that of the request, if it has templates. Sending is tried for
+    `lifetime` seconds. Raises ValueError if there are no templates of this kind.
     """
     if not has_kind(mailer.current.templates, kind):
         raise ValueError(
@@ -79,9 +79,9 @@ def transmit(
     user: object = None,
     language: str | None = None,
 ) -> str:
-    """Make and deliver a mail now; return how. Raises DeliveryError, without any content.
+    """Make and deliver a mail now; return a description. Raises DeliveryError without content.
 
-    It is in the language, else in that of the user, or of the request that caused it.
+    The language is the given one, else that of the user, or of the request that caused it.
     """
     _, compose, deliver = mailer.of(app)
     preferred = preferred_languages(user)

@@ -1,4 +1,4 @@
-"""The mails that follow events, and the variables of their templates."""
+"""The mails that follow events, and their templates' variables."""
 
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -21,7 +21,7 @@ from .service import SUBSCRIBER, transmit
 
 
 def init_app(app: Flask) -> None:
-    """Deliver what this app mails; raise ConfigurationError for an unusable folder."""
+    """Deliver this app's mails; raise ConfigurationError for an unusable folder."""
     service.init_app(app)
     for mail in MAILS:
         if app.config[mail.setting]:
@@ -31,8 +31,8 @@ def init_app(app: Flask) -> None:
 def send_reset_link(app: Flask, info: Payload) -> str:
     """Send a user the link to the page that sets a new password.
 
-    Variables of `reset_password`: `link`, the page's absolute URL (str), and how long it works:
-    `hours` (int), or None if it is less than two, and `minutes` (int, at least 1).
+    Variables of `reset_password`: `link`, the page's absolute URL (str), and its lifetime: `hours`
+    (int), or None if less than two, and `minutes` (int, at least 1).
     """
     token = info["accessToken"]
     context = _link(app, "reset-password", access_token=token.id) | _duration(token.ttl)
@@ -48,7 +48,7 @@ def send_verification_link(app: Flask, info: Payload) -> str | None:
 
 
 def send_email_code(app: Flask, info: Payload) -> str | None:
-    """Send a user the code that proves the address to which it is sent.
+    """Send a user the code that proves the recipient's address.
 
     Variables of `email_code`: `code` (str), and `hours` and `minutes` of `reset_password`.
     """
@@ -61,7 +61,7 @@ def send_login_code(app: Flask, info: Payload) -> str:
     """Send a user the code to log in.
 
     Variables of `login_code`: `code` (str), and those of `reset_password`. The page at `link` is
-    for the browser that has asked for the code.
+    for the browser that requested the code.
     """
     code = info["code"]
     context = {"code": code} | _link(app, "login-code", code=code) | _duration(info["ttl"])
@@ -77,7 +77,7 @@ def send_change_link(app: Flask, info: Payload) -> str | None:
 
 
 def send_change_notice(app: Flask, info: Payload) -> str | None:
-    """Tell the present address of an account that a new one was requested.
+    """Notify the current address of an account that a new one was requested.
 
     Variables of `email_change_requested`: none.
     """
@@ -85,25 +85,25 @@ def send_change_notice(app: Flask, info: Payload) -> str | None:
 
 
 def send_email_changed(app: Flask, info: Payload) -> str | None:
-    """Tell the old address of an account that it was replaced.
+    """Notify the old address of an account that it was replaced.
 
-    Variables of `email_changed`: none. The new address is not for the reader of the old one.
+    Variables of `email_changed`: none. The new address is hidden from the reader of the old one.
     """
     return _send_notice(app, "email_changed", info["oldEmail"], {}, info)
 
 
 def send_account_claimed(app: Flask, info: Payload) -> str | None:
-    """Tell a user that the password, which whoever registered had set, was removed at a login.
+    """Notify a user that a login removed the password set by an earlier, unverified registrant.
 
-    Variables of `account_claimed`: `provider`, by whom the user has logged in (str), or None if it
-    was by a mailed code.
+    Variables of `account_claimed`: `provider`, by which the user has logged in (str), or None for a
+    login with a mailed code.
     """
     context = {"provider": info["provider"]}
     return _send_notice(app, "account_claimed", info["email"], context, info)
 
 
 def send_credential_changed(app: Flask, info: Payload) -> str | None:
-    """Tell a user that the password, a factor, a passkey or the recovery codes were changed.
+    """Notify a user that the password, a factor, a passkey or the recovery codes were changed.
 
     Variables of `credential_changed`: `change`, the name of the action in the audit log (str).
     """
@@ -139,10 +139,10 @@ def _send_confirmation(app: Flask, kind: str, info: Payload) -> str | None:
 
 
 def _send_notice(app: Flask, kind: str, to: str, context: Payload, info: Payload) -> str | None:
-    """Send a notice of a change of an account; to a verified address later rather than never.
+    """Send a notice about an account; to a verified address it may be delayed, but not dropped.
 
-    Those are counted by user and text, so that nobody else, and no other change, uses them up.
-    Whoever has an account with an address that is not verified causes mails to somebody else.
+    These notices are counted by user and text, so that no other user or change uses up the limit.
+    To an unverified address, which may be somebody else's, they are limited like other mails.
     """
     user = info["user"]
     if not info.get("verified"):
@@ -155,9 +155,9 @@ def _send_notice(app: Flask, kind: str, to: str, context: Payload, info: Payload
 
 
 def _send_asked_for(app: Flask, kind: str, to: str, context: Payload, user: object) -> str | None:
-    """Send a mail that a request has caused, unless its mailbox got too many of this kind.
+    """Send a mail caused by a request, unless the mailbox has got too many of this kind.
 
-    Requests may name any address. Those for a password reset are counted before anything is sent.
+    Requests may name any address. Mails for password resets were counted before.
     """
     try:
         with count_success(MAIL_RECIPIENT, kind, mailbox(to)):
@@ -171,6 +171,6 @@ def _link(app: Flask, page: str, **query: str) -> Payload:
 
 
 def _duration(seconds: float) -> Payload:
-    """Return a time span as people say it: in hours, or minutes if it is shorter than two hours."""
+    """Return a time span as people say it: in hours, or in minutes if less than two hours."""
     hours = round(seconds / 3600) if seconds >= 7200 else None
     return {"hours": hours, "minutes": max(1, round(seconds / 60))}

@@ -1,1 +1,1 @@
-"""Metrics for Prometheus, of all processes of a service under gunicorn."""
+"""Prometheus metrics of all processes of a service under gunicorn."""

@@ -1,4 +1,4 @@
-"""The metrics, with their names, labels and help texts."""
+"""The metrics: names, labels and help texts."""
 
 from collections.abc import Iterable
 
@@ -9,14 +9,14 @@ from app.outbox.delivery import OUTCOMES
 
 NAMESPACE = "ostiary"
 SUCCESS, FAILED, UNVERIFIED = LOGIN_OUTCOMES = "success", "failed", "unverified"
-# Seconds; Prometheus' defaults, without those below the time of a read by id, and with 30.
+# Seconds; Prometheus' defaults, without those shorter than a read by id, and with 30.
 REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-# Seconds of calls to other services, whose time-out is 10 seconds by default.
+# Seconds of calls to other services, whose default time-out is 10 seconds.
 CALL_BUCKETS = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class Catalog:
-    """The metrics that a process counts; every label has a bounded number of values."""
+    """The metrics that each process counts; every label has a bounded number of values."""
 
     def __init__(self) -> None:
         self.requests = _counter(
@@ -86,7 +86,7 @@ class Catalog:
     def start_at_zero(
         self, throttles: Iterable[str], providers: Iterable[str], subscribers: Iterable[str]
     ) -> None:
-        """Expose 0 where labels are known: an increase from nothing is none to Prometheus."""
+        """Expose 0 for known labels: Prometheus sees no increase if a metric appears with 1."""
         for outcome in LOGIN_OUTCOMES:
             self.logins.labels(outcome)
             for provider in providers:
@@ -99,7 +99,7 @@ class Catalog:
 
 
 def outbox_gauges(pending: int, oldest: float) -> list[GaugeMetricFamily]:
-    """Return the metrics of the outbox, which are read from the database at each scrape."""
+    """Return the metrics of the outbox, read from the database at each scrape."""
     return [
         GaugeMetricFamily(
             f"{NAMESPACE}_outbox_pending_deliveries", "Deliveries that are pending.", pending
@@ -113,7 +113,7 @@ def outbox_gauges(pending: int, oldest: float) -> list[GaugeMetricFamily]:
 
 
 def database_up(is_up: bool) -> GaugeMetricFamily:
-    """Return the metric that tells whether the database answered this scrape."""
+    """Return the metric for whether the database answered this scrape."""
     return GaugeMetricFamily(
         f"{NAMESPACE}_database_up",
         "1 if the database answered this scrape within a second, else 0; the metrics of the outbox"
@@ -131,5 +131,5 @@ def _histogram(name: str, meaning: str, buckets: tuple[float, ...], *labels: str
 
 
 def _gauge(name: str, meaning: str) -> Gauge:
-    """Make a gauge of each process that lives, with the label `process`."""
+    """Return a gauge with a value for each live process, with the label `process`."""
     return Gauge(name, meaning, namespace=NAMESPACE, registry=None, multiprocess_mode="liveall")

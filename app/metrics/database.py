@@ -1,4 +1,4 @@
-"""The pending deliveries of the outbox, read from the database at each scrape."""
+"""Pending deliveries of the outbox, read from the database at each scrape."""
 
 import threading
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from app.times import now
 
 from .catalog import database_up, outbox_gauges
 
-#: Seconds that a scrape of Prometheus waits for the database; Prometheus waits 10 for the scrape.
+#: Seconds that a scrape waits for the database; Prometheus waits 10 for the scrape.
 TIMEOUT = 1.0
 
 
@@ -27,7 +27,7 @@ class Pending(NamedTuple):
 
 
 class OutboxCollector(Collector):
-    """Reads the outbox on a thread of its own, as no time-out of a database bounds everything."""
+    """Reads the outbox on a separate thread, as no database time-out covers all delays."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app
@@ -37,7 +37,7 @@ class OutboxCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics; without those of the outbox if the database does not answer in time.
 
-        While it does not, a process sends it one statement at a time.
+        Until it answers, a process sends no further statement.
         """
         found = self._read_in_time()
         yield database_up(found is not None)

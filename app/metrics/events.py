@@ -1,4 +1,4 @@
-"""Counters of events, which features send as signals; they know no metrics."""
+"""Counters of events that features send as signals; features do not depend on metrics."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ from .catalog import FAILED, SUCCESS, UNVERIFIED, Catalog
 
 
 class EventCounter:
-    """Counts signals, as long as it is referred to: signals refer to it weakly."""
+    """Counts signals while something refers to it, because signals hold receivers weakly."""
 
     def __init__(self, app: Flask, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -28,7 +28,7 @@ class EventCounter:
             source.execute_failed.connect(self.count_failure, sender=source)
 
     def count_audited(self, _app: Flask, action: str, details: Mapping[str, object]) -> None:
-        """Count a login or a refusal of a throttle."""
+        """Count a login, or a request refused by a throttle."""
         if action is Action.LOGIN:
             self._count_login(details, SUCCESS)
         elif action is Action.LOGIN_FAILED:
@@ -44,16 +44,16 @@ class EventCounter:
             self._catalog.logins.labels(outcome).inc()
 
     def count_delivery(self, _app: Flask, subscriber: str, outcome: str) -> None:
-        """Count an attempt to deliver."""
+        """Count an attempted delivery."""
         self._catalog.deliveries.labels(subscriber, outcome).inc()
 
     def count_answer(self, source: DataSource, ctx: Call) -> None:
-        """Count a call of a data source that was answered without an error."""
+        """Count a successful call of a data source."""
         if ctx.error is None:
             self._count_call(source.name, SUCCESS, ctx.elapsed)
 
     def count_failure(self, source: DataSource, ctx: Call) -> None:
-        """Count a call of a data source that failed."""
+        """Count a failed call of a data source."""
         self._count_call(source.name, type(ctx.error).__name__, ctx.elapsed)
 
     def _count_call(self, source: str, outcome: str, seconds: float) -> None:

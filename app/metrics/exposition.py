@@ -1,8 +1,8 @@
-"""An HTTP server for the metrics, on a port of its own.
+"""The HTTP server for metrics, on a separate port.
 
-gunicorn's master opens the port before it forks, and each worker answers there on a daemon thread.
-No process needs to be watched for it, and a thread of the master would be in the midst of something
-when it forks. A worker that hangs takes no connection: another one answers.
+gunicorn's master opens the port before it forks, and each worker answers on a daemon thread. So
+there is no extra process to supervise, and no thread in the master, which would be interrupted by
+the fork. If a worker hangs, another one accepts the connection.
 """
 
 import os
@@ -23,16 +23,17 @@ from .gauges import GaugeSampler
 from .processes import ProcessFiles
 from .requests import RequestCounter
 
-#: Seconds that Prometheus has to send a request and to read the answer.
+#: Seconds for Prometheus to send a request and to read the response.
 CLIENT_TIMEOUT = 5.0
-#: Seconds between two samples of a process's pool and hashes for metrics.
+#: Seconds between two samples of a process's connections and hashes.
 SAMPLE_INTERVAL = 1.0
-# The variable with the open port's file descriptor, when gunicorn replaces itself (SIGUSR2).
+# The environment variable with the open port's file descriptor when gunicorn replaces itself
+# (SIGUSR2).
 INHERITED = "OSTIARY_METRICS_FD"
 
 
 class Metrics:
-    """The metrics of a service: opened by gunicorn's master, then served by each worker."""
+    """The metrics of a service: opened by gunicorn's master, served by each worker."""
 
     _listener: socket.socket
     _files: ProcessFiles
@@ -42,7 +43,7 @@ class Metrics:
         self._app = app
 
     def open(self, service_ports: Collection[int]) -> None:
-        """Open the port and begin; end the start for one that is in use, or is the service's."""
+        """Open the port; exit if it is in use or is the service's own."""
         host, port = self._app.config["METRICS_HOST"], self._app.config["METRICS_PORT"]
         if port in service_ports:
             raise SystemExit(f"ostiary: METRICS_PORT is {port}, the port of the service")
@@ -53,11 +54,11 @@ class Metrics:
         self._events = EventCounter(self._app, self._catalog)
         counter = RequestCounter(self._app.wsgi_app, self._catalog)
         self._app.wsgi_app = counter  # type: ignore[method-assign]
-        # This process serves nothing.
+        # This process does not serve requests.
         self._files.forget(0)
 
     def serve(self, number: int) -> None:
-        """Count and serve in this process, as worker `number`."""
+        """Count and serve in this process as worker `number`."""
         self._files.count_as(number)
         registry = CollectorRegistry()
         registry.register(self._files)
@@ -86,7 +87,7 @@ class Metrics:
 
 
 class ScrapeServer(HTTPServer):
-    """Answers one scrape at a time, and samples the gauges of its process between them."""
+    """Answers one scrape at a time, and samples the process's gauges in between."""
 
     def __init__(
         self,
@@ -103,16 +104,16 @@ class ScrapeServer(HTTPServer):
         self._sampler = sampler
 
     def service_actions(self) -> None:
-        """Sample the gauges, once in SAMPLE_INTERVAL."""
+        """Sample the gauges, at most once per SAMPLE_INTERVAL."""
         self._sampler.sample()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Log the type of an error, whose text may quote the client."""
+        """Log the type of an error, because its text may quote the client."""
         self._app.logger.warning("metrics: %s", type(sys.exception()).__name__)
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Open a port, or end the start with one sentence."""
+    """Open a port, or exit with a message."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family)
@@ -120,6 +121,6 @@ def _listen(host: str, port: int) -> socket.socket:
         raise SystemExit(
             f"ostiary: METRICS_HOST and METRICS_PORT cannot be used: {error.strerror}"
         ) from None
-    # Several workers see that there is a connection, and one gets it.
+    # Several workers may be woken up by a connection that only one of them gets.
     listener.setblocking(False)
     return listener

@@ -11,7 +11,7 @@ from .catalog import Catalog
 
 
 class GaugeSampler:
-    """Samples a process's connections and password hashes, so that their use costs nothing."""
+    """Samples a process's connections and password hashes, so that their use has no overhead."""
 
     def __init__(self, app: Flask, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -23,7 +23,7 @@ class GaugeSampler:
 
     def sample(self) -> None:
         """Set the gauges, and count refusals since the last sample."""
-        # A lost connection replaces the pool.
+        # The pool is replaced after a lost connection.
         pool = self._engine.pool
         if isinstance(pool, QueuePool):
             self._catalog.connections.set(pool.checkedout())

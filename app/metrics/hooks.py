@@ -1,4 +1,4 @@
-"""gunicorn's hooks for the metrics, which do nothing without METRICS_ENABLED."""
+"""gunicorn's hooks for metrics; without METRICS_ENABLED they do nothing."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from .exposition import Metrics
 
-# The library of the metrics is an extra: only the setting imports it.
+# The library is an extra, and only imported if metrics are enabled.
 metrics: "AppState[Metrics | None]" = AppState("metrics", factory=lambda _app: None)
 
 
@@ -28,18 +28,18 @@ def post_worker_init(worker: "BufferingWorker") -> None:
 
 
 def child_exit(server: Arbiter, worker: "BufferingWorker") -> None:
-    """Forget what only a living worker has."""
+    """Remove the gauges of a worker that has ended."""
     if served := metrics.of(server.app.wsgi()):
         served.forget(worker.number)
 
 
 def pre_exec(server: Arbiter) -> None:
-    """Leave the port of the metrics to the master that replaces this one after SIGUSR2."""
+    """Keep the metrics port for the master that replaces this one after SIGUSR2."""
     if served := metrics.of(server.app.wsgi()):
         server.cfg.env_orig.update(served.hand_over())
 
 
 def on_exit(server: Arbiter) -> None:
-    """Delete what was counted."""
+    """Delete the metrics' files."""
     if served := metrics.of(server.app.wsgi()):
         served.close()

@@ -1,4 +1,4 @@
-"""The metrics of several processes, kept in files of one folder and added up when it is read."""
+"""Metrics of several processes, kept in files of one folder and added up when read."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
-# In memory: a write to a file that is mapped kills the process if the disk is full.
+# In memory: writing to a mapped file kills the process if the disk is full.
 MEMORY = Path("/dev/shm")  # noqa: S108 its folders are made by mkdtemp
 PREFIX = "ostiary-metrics-"
 
@@ -19,24 +19,24 @@ PREFIX = "ostiary-metrics-"
 class ProcessFiles(Collector):
     """The files with the metrics of a service's processes.
 
-    A process is known by a number instead of its id, and its successor continues its files:
-    otherwise each process that ever ran would leave files, and values of a label, behind.
+    Processes have numbers in place of ids, and a successor continues the files: otherwise each
+    process that ever ran would leave files, and values of a label, behind.
     """
 
     def __init__(self) -> None:
         self._number = 0
         parent = MEMORY if os.access(MEMORY, os.W_OK) else Path(tempfile.gettempdir())
         _remove_stale(parent)
-        # A folder that nobody else has: no old value counts, and no other service's.
+        # A private folder, without old values or those of other services.
         self._folder = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=parent)
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = self._folder
-        # The class of every value that is made from now on.
+        # The class of all values created from now on.
         values.ValueClass = values.MultiProcessValue(lambda: self._number)  # type: ignore[no-untyped-call]
 
     def count_as(self, number: int) -> None:
         """Count as worker `number`."""
         self._number = number
-        # Should somebody have cleaned up, counting begins again instead of failing.
+        # If the folder was deleted meanwhile, counting begins again instead of failing.
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
 
     def forget(self, number: int) -> None:
@@ -58,16 +58,16 @@ class ProcessFiles(Collector):
 
 
 def _is_begun(file: Path) -> bool:
-    """Tell whether a file has content: the library creates it empty, and fails to read that."""
+    """Return True if a file has content: the library cannot read one that it has just created."""
     try:
         return file.stat().st_size > 0
     except FileNotFoundError:
-        # Of a process that has just ended.
+        # The file of a process that has just ended.
         return False
 
 
 def _with_process(labels: dict[str, str]) -> dict[str, str]:
-    """Return labels with `process` for what the library calls `pid`, a number here."""
+    """Return labels with `process` for the library's `pid`, which is a worker's number here."""
     return {"process" if name == "pid" else name: value for name, value in labels.items()}
 
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-# The label of other methods and of paths without a route, of which clients can send any number.
+# The label for other methods, and for paths without a route: clients can send any number of them.
 UNKNOWN = "unknown"
 
 
 class RequestCounter:
-    """Counts each request by its route as it was declared, method and status."""
+    """Counts each request by the declared route, method and status."""
 
     def __init__(self, app: "WSGIApplication", catalog: Catalog) -> None:
         self._app = app
@@ -27,7 +27,7 @@ class RequestCounter:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Call the app, and count the request once it has answered."""
+        """Call the app, and count the request after its response."""
         status = "500"
         started = perf_counter()
 

@@ -1,4 +1,4 @@
-"""Switching metrics on: the library that they need is an extra."""
+"""Setup of metrics, whose library is an extra."""
 
 from importlib import import_module
 
@@ -10,7 +10,7 @@ from .hooks import metrics
 
 
 def init_app(app: Flask) -> None:
-    """Prepare the metrics, which gunicorn's hooks open; raise ConfigurationError without a library.
+    """Prepare the metrics that gunicorn's hooks open; raise ConfigurationError without the library.
 
     Commands and other servers count nothing.
     """

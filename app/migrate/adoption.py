@@ -1,7 +1,7 @@
-"""Taking over the migrations of a changed copy of the product, which were in the product's chain.
+"""Adopting the migrations of a modified copy of the product, which were in its chain.
 
-Each becomes a migration of the project, and states which migration of the product it stood on, so
-that `upgrade` can tell of any database of the project what it has.
+Each becomes a migration of the project and names the product's migration it was based on, so that
+`upgrade` knows the state of any database of the project.
 """
 
 import ast
@@ -31,8 +31,8 @@ Migrations = Mapping[str, Migration]
 def copy_migrations(folder: Path, chain: Chain) -> list[Path]:
     """Copy the migrations that are not the product's into the project; return the new files.
 
-    They follow each other as before, without those of the product between them. What is there
-    already stays, and the folder too. Raises MigrationError.
+    They keep their order, without the product's migrations in between. The original folder and
+    existing files are not changed. Raises MigrationError.
     """
     versions = folder / "versions" if (folder / "versions").is_dir() else folder
     found = read_folder(versions)
@@ -55,7 +55,7 @@ def copy_migrations(folder: Path, chain: Chain) -> list[Path]:
 
 
 def take_over(connection: Connection) -> None:
-    """Move the revisions of the project out of the product's version table, if some are there."""
+    """Move the project's revisions, if any, out of the product's version table."""
     chain = project_chain(current_app)
     applied = PRODUCT.applied(connection)
     strange = {revision for revision in applied if not PRODUCT_REVISION.match(revision)}
@@ -70,7 +70,7 @@ def take_over(connection: Connection) -> None:
 
 
 def _is_ours(migration: Migration) -> bool:
-    """Tell whether a migration is the product's; raise MigrationError if it only looks so."""
+    """Return True if a migration is the product's; raise MigrationError if it was modified."""
     if not PRODUCT_REVISION.match(migration.revision):
         return False
     released = PRODUCT.migrations.get(migration.revision)
@@ -83,7 +83,7 @@ def _is_ours(migration: Migration) -> bool:
 
 
 def _rewrite(migration: Migration, every: Migrations, theirs: Migrations) -> bytes:
-    """Return the file of a migration that follows only migrations of the project."""
+    """Return the content of a migration that follows only migrations of the project."""
     before = ancestors(every, [migration.revision])
     if unknown := set[str]().union(*(known.parents for known in before.values())) - every.keys():
         missing = " and ".join(sorted(unknown))
@@ -106,7 +106,7 @@ def _end(stated: tuple[str, ast.expr]) -> tuple[int, int]:
 
 
 def _replace(lines: list[bytes], node: ast.expr, text: str, added: str) -> None:
-    """Replace an expression in the lines of a file, and add a line behind it."""
+    """Replace an expression in the lines of a file, and add a line after it."""
     first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
     start, end = lines[first][: node.col_offset], lines[last][node.end_col_offset :]
     code = text.replace("'", '"').encode()
@@ -114,7 +114,7 @@ def _replace(lines: list[bytes], node: ast.expr, text: str, added: str) -> None:
 
 
 def _nearest(migration: Migration, every: Migrations, theirs: Migrations) -> Iterator[str]:
-    """Yield the migrations of the project that a migration follows, also by way of others."""
+    """Yield the project's migrations that a migration follows, directly or indirectly."""
     for parent in migration.parents:
         if parent in theirs:
             yield parent
@@ -123,7 +123,7 @@ def _nearest(migration: Migration, every: Migrations, theirs: Migrations) -> Ite
 
 
 def _reduced(revisions: set[str], migrations: Migrations) -> set[str]:
-    """Return the revisions that no other one of them follows."""
+    """Return the revisions that none of the others follows."""
     followed = {
         before
         for revision in revisions
@@ -134,7 +134,7 @@ def _reduced(revisions: set[str], migrations: Migrations) -> set[str]:
 
 
 def _check_that_same(texts: Mapping[Path, bytes]) -> None:
-    """Raise MigrationError if a file is there already, with something else in it."""
+    """Raise MigrationError if a file exists with other content."""
     for path, text in texts.items():
         if path.exists() and path.read_bytes() != text:
             raise MigrationError(f"the file {path} exists, and is not what would be copied there")

@@ -15,39 +15,39 @@ from sqlalchemy import Connection, inspect, text
 
 from .errors import MigrationError
 
-# Alembic's environment and template, which both chains use.
+# Alembic's environment and template, used by both chains.
 SCRIPTS = Path(__file__).parents[1] / "migrations"
-# The product's revisions; those of projects are longer.
+# The format of the product's revisions; those of projects are longer.
 PRODUCT_REVISION = re.compile(r"\d{4}$")
-# Operations whose texts are names of tables.
+# Operations with table names as text arguments.
 TABLE_MAKERS = ("create_table", "rename_table")
-# The assignments of a migration that are read.
+# The variables of a migration that are read.
 STATED = ("revision", "down_revision", "depends_on", "product_revision")
 
 
 @dataclass(frozen=True)
 class Migration:
-    """What the file of a migration states."""
+    """The declarations in a migration's file."""
 
     path: Path
     revision: str
     parents: frozenset[str]
-    # The product's migration that was the newest when one of a project was written.
+    # The newest migration of the product when this one of a project was written.
     product_revision: str | None = None
 
 
 @dataclass(frozen=True)
 class Chain:
-    """A folder of migrations, and the table that says which of them a database has."""
+    """A folder of migrations, and the table with the applied revisions."""
 
-    # As sentences have it: whose migrations they are.
+    # Whose migrations they are, as used in messages.
     name: str
     folder: Path
     table: str
 
     @property
     def migrations(self) -> dict[str, Migration]:
-        """The migrations in the folder, by revision; raise MigrationError if one is missing."""
+        """The migrations in the folder by revision; raise MigrationError if one is missing."""
         found = read_folder(self.folder)
         for migration in found.values():
             if missing := migration.parents - found.keys():
@@ -59,7 +59,7 @@ class Chain:
 
     @property
     def tables(self) -> set[str]:
-        """The names of the tables that the migrations make, also of those they have dropped."""
+        """The names of all tables that the migrations create, including dropped ones."""
         return {
             argument.value
             for path in self.folder.glob("*.py")
@@ -71,7 +71,7 @@ class Chain:
         }
 
     def applied(self, connection: Connection) -> set[str]:
-        """Return the newest revisions of a database; none if it was never migrated."""
+        """Return the newest applied revisions; empty if the database was never migrated."""
         if not inspect(connection).has_table(self.table):
             return set()
         # The name is a constant of this module.
@@ -83,7 +83,7 @@ VERSION_TABLES = (PRODUCT.table, "ostiary_project_version")
 
 
 def project_chain(app: Flask) -> Chain | None:
-    """Return the chain of the app's project; tests may have none."""
+    """Return the chain of the app's project; in tests there may be none."""
     folder = app.config["MIGRATIONS_FOLDER"]
     if not folder:
         return None
@@ -91,7 +91,7 @@ def project_chain(app: Flask) -> Chain | None:
 
 
 def all_chains(app: Flask) -> list[Chain]:
-    """Return the chains of an app, in the order in which they are applied."""
+    """Return the chains of an app in the order in which they are applied."""
     project = project_chain(app)
     return [PRODUCT, project] if project else [PRODUCT]
 
@@ -117,13 +117,13 @@ def ancestors(
 
 
 def read_folder(folder: Path) -> dict[str, Migration]:
-    """Return the migrations in a folder, by revision; other files are left out."""
+    """Return the migrations in a folder by revision; other files are ignored."""
     found = (read_file(path) for path in sorted(folder.glob("*.py")))
     return {migration.revision: migration for migration in found if migration}
 
 
 def read_file(path: Path) -> Migration | None:
-    """Return what a file states, or None if it is no migration; raise MigrationError."""
+    """Return the declarations of a file, None if it is no migration; raise MigrationError."""
     try:
         return _read(path, path.read_text("utf-8"))
     except SyntaxError as error:
@@ -131,11 +131,11 @@ def read_file(path: Path) -> Migration | None:
             raise MigrationError(f"{path}, line {error.lineno}: {error.msg}") from None
         raise MigrationError(f"{path} cannot be read: {error.msg}") from None
     except ValueError as error:
-        # Not in UTF-8.
+        # The file is not in UTF-8.
         raise MigrationError(f"{path} cannot be read: {error}") from None
 
 
-# A command reads the same files several times.
+# Cached, because a command reads the same files several times.
 @cache
 def _read(path: Path, code: str) -> Migration | None:
     stated = {name: _value(node) for name, node in assignments(path, code).items()}
@@ -151,7 +151,7 @@ def _read(path: Path, code: str) -> Migration | None:
 
 
 def assignments(path: Path, code: str) -> dict[str, ast.expr]:
-    """Return the expressions that the code of a file assigns to the names that are read."""
+    """Return the expressions that a file's code assigns to the known variables."""
     found: dict[str, ast.expr] = {}
     tree = ast.parse(code, str(path))
     for node in tree.body:
@@ -183,7 +183,7 @@ def _value(node: ast.expr) -> object:
 
 
 def _names(value: object) -> frozenset[str]:
-    """Return the revisions that an assignment names: one, several, or none."""
+    """Return the revisions in an assignment: one, several, or none."""
     if isinstance(value, str):
         return frozenset([value])
     return frozenset(value) if isinstance(value, list | tuple | set) else frozenset()

@@ -19,7 +19,7 @@ from .scripts import configure
 
 
 class MigrationGroup(CommandGroup):
-    """A group of commands that reports an error of a migration as one sentence, too."""
+    """A group of commands that reports migration errors as a single sentence."""
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
@@ -57,9 +57,9 @@ def downgrade(revision: str) -> None:
 )
 @click.option("--allow-drop", is_flag=True, help="Drop tables and columns that have values.")
 def migrate(message: str, renames: tuple[str, ...], allow_drop: bool) -> None:
-    """Write a migration of the project from the database to the models.
+    """Write a migration of the project from the differences between database and models.
 
-    On a terminal it asks whether a column that is gone is one that has appeared.
+    On a terminal, asks whether a missing column was renamed to a new one.
     """
     done, path = generation.write_migration(
         message,
@@ -76,7 +76,7 @@ def migrate(message: str, renames: tuple[str, ...], allow_drop: bool) -> None:
 @db.command()
 @click.option("-m", "--message", default="Merge", help="What is merged.", show_default=True)
 def merge(message: str) -> None:
-    """Join the newest migrations of the project, which two people have written."""
+    """Merge the newest migrations of the project, written by two people."""
     click.echo(f"Wrote {generation.write_merge(message)}; `ostiary db upgrade` runs it.")
 
 
@@ -100,7 +100,7 @@ def heads() -> None:
 
 @db.command()
 def history() -> None:
-    """List the migrations, the newest first."""
+    """List the migrations, newest first."""
     for chain in _with_migrations():
         click.echo(f"{chain.name}:")
         command.history(configure(chain))
@@ -108,7 +108,7 @@ def history() -> None:
 
 @db.command()
 def check() -> None:
-    """Fail if the database lacks a migration, or its tables differ from the models."""
+    """Fail if the database lacks a migration, or if its tables differ from the models."""
     if differences := generation.differences():
         listed = "".join(f"\n  {difference}" for difference in differences)
         raise click.ClickException(f"The models have changes without a migration:{listed}")
@@ -126,10 +126,10 @@ def stamp(revision: str) -> None:
 @db.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def adopt(folder: Path) -> None:
-    """Take over the migrations of a changed copy of Ostiary.
+    """Adopt the migrations of a modified copy of Ostiary.
 
-    FOLDER is its `app/migrations/versions`. They are copied into the project's migrations, and the
-    database is told that they are those of the project; other databases are by `upgrade`.
+    FOLDER is its `app/migrations/versions`. They are copied into the project's migrations and
+    marked as such in the database; other databases are updated by `upgrade`.
     """
     copied, applied = running.adopt(folder)
     for path in copied:
@@ -139,16 +139,16 @@ def adopt(folder: Path) -> None:
 
 
 def is_terminal() -> bool:
-    """Tell whether there is somebody to ask."""
+    """Return True if questions can be asked on a terminal."""
     return sys.stdin.isatty()
 
 
 def _with_migrations() -> list[Chain]:
-    """Return the chains that have migrations, the last that is applied first."""
+    """Return the chains with migrations, the last to be applied first."""
     return [chain for chain in reversed(all_chains(current_app)) if chain.migrations]
 
 
 def _report(done: list[Step]) -> None:
-    """Say in one line for each chain what it is at."""
+    """Print the current revision of each chain on one line."""
     last = {step.chain: step for step in done}
     click.echo("\n".join(map(str, last.values())) or "There is nothing to migrate.")

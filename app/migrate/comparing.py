@@ -21,23 +21,23 @@ from app.database.metadata import all_metadata
 
 from .chains import VERSION_TABLES, project_chain
 
-# Divides a text for SQLite from that for PostgreSQL, until it is written as Python.
+# Separates SQLite's text from PostgreSQL's until the code is rendered.
 DIVIDER = "<or>"
-# The literals of texts in Python, as `repr` writes them.
+# Python's string literals, as written by `repr`.
 LITERAL = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
-# Types of PostgreSQL that become each other as they are.
+# PostgreSQL types that can be converted without an expression.
 TEXTS = {"TEXT", "VARCHAR"}
 
 
 def compare(connection: Connection) -> ops.MigrationScript:
-    """Return the operations that give a database the tables of the models, and back."""
+    """Return the operations that make the database match the models, and their inverse."""
     metadata = all_metadata(current_app)
     project = project_chain(current_app)
     made = project.tables if project else set[str]()
     known = {*metadata.tables, *made} - {*VERSION_TABLES}
 
     def is_compared(name: str | None, kind: str, _parents: object) -> bool:
-        """Tell whether a name in the database is one of ours: others may share it."""
+        """Return True if a name in the database belongs to this service: others may share it."""
         return kind != "table" or name in known
 
     options = {"include_name": is_compared, "compare_type": _is_other_type}
@@ -45,7 +45,7 @@ def compare(connection: Connection) -> ops.MigrationScript:
 
 
 def render(operations: ops.UpgradeOps | ops.DowngradeOps, connection: Connection) -> str:
-    """Return operations as Python."""
+    """Return operations as Python code."""
     # SQLite copies a table to change it.
     code = render_python_code(
         operations,
@@ -57,7 +57,7 @@ def render(operations: ops.UpgradeOps | ops.DowngradeOps, connection: Connection
 
 
 def _choose(literal: re.Match[str]) -> str:
-    """Write a text that differs between the databases as the choice of one."""
+    """Write a text that differs between databases as an expression that selects one."""
     if DIVIDER not in literal[0]:
         return literal[0]
     sqlite, postgresql = ast.literal_eval(literal[0]).split(DIVIDER)
@@ -65,10 +65,10 @@ def _choose(literal: re.Match[str]) -> str:
 
 
 def describe(operations: ops.UpgradeOps) -> list[str]:
-    """Return what operations do, a line for each: `add column users.phone`."""
+    """Return a line for each operation: `add column users.phone`."""
     lines: list[str] = []
     for difference in operations.as_diffs():
-        # Those of one column are in a list.
+        # Several changes of one column are in a list.
         for kind, *about in difference if isinstance(difference, list) else [difference]:
             lines.append(f"{kind.replace('_', ' ')} {_subject(kind, about)}")
     return lines
@@ -97,7 +97,7 @@ _render_alter_column = renderers.dispatch(ops.AlterColumnOp)
 
 @renderers.dispatch_for(ops.AlterColumnOp, replace=True)
 def _render_conversion(context: AutogenContext, operation: ops.AlterColumnOp) -> str:
-    """Write a change of a column; PostgreSQL is told how values become those of another type."""
+    """Write a change of a column; PostgreSQL needs an expression to convert its values."""
     code = str(_render_alter_column(context, operation))
     before, after = operation.existing_type, operation.modify_type
     if after is None or before is None or {_name(before), _name(after)} <= TEXTS:
@@ -113,7 +113,7 @@ def _name(type_: TypeEngine[Any]) -> str:
 
 
 def _render_type(_kind: str, item: object, _context: object) -> str | Literal[False]:
-    """Write our types as those that they are stored as: migrations do not depend on the service."""
+    """Write the service's types as the types that store them, so that none is imported."""
     if isinstance(item, UtcDateTime):
         return "sa.DateTime(timezone=True)"
     if isinstance(item, IdColumn | ExactDecimal):
@@ -124,7 +124,7 @@ def _render_type(_kind: str, item: object, _context: object) -> str | Literal[Fa
 
 
 def _render_storage(storage: TypeEngine[Any]) -> str:
-    """Write a type with its variants of databases."""
+    """Write a type with its variants for other databases."""
     variants = (
         f".with_variant(sa.{variant!r}, {database!r})"
         for database, variant in storage._variant_mapping.items()
@@ -139,7 +139,7 @@ def _is_other_type(
     stored_type: object,
     our_type: object,
 ) -> bool | None:
-    """Tell whether a column has another type than the model; None leaves it to Alembic."""
+    """Return True if a column's type differs from the model's; None leaves it to Alembic."""
     if isinstance(our_type, ExactDecimal) and not has_decimals(environment.dialect):
         return not isinstance(stored_type, BigInteger)
     return None

@@ -2,4 +2,4 @@
 
 
 class MigrationError(Exception):
-    """The database cannot be migrated as it was asked for; says why in a sentence."""
+    """The database cannot be migrated as requested; the message says why."""

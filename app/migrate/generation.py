@@ -1,4 +1,4 @@
-"""Writing migrations of the project: what the models have and the database lacks."""
+"""Writing migrations of the project, from differences between models and database."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,11 +21,10 @@ def write_migration(
     allow_drop: bool = False,
     ask: Ask | None = None,
 ) -> tuple[list[str], Path | None]:
-    """Write a migration of the project that gives the database the tables of the models.
+    """Write a migration of the project that makes the database match the models.
 
-    Names that may be new ones of what would be dropped are asked about, if there is somebody to
-    ask. Returns what the migration does, and its file, or None if there is nothing to do. Raises
-    MigrationError.
+    Asks, if it can, whether dropped names were renamed to new ones. Returns the migration's steps
+    and its file, or None if there is nothing to do. Raises MigrationError.
     """
     chain = _project()
     with look() as connection:
@@ -52,7 +51,7 @@ def write_migration(
 
 
 def write_merge(message: str) -> Path:
-    """Write a migration that joins the newest ones of the project; raise MigrationError."""
+    """Write a migration that merges the newest ones of the project; raise MigrationError."""
     chain = _project()
     heads = sorted(newest(chain.migrations.values()))
     if len(heads) < 2:
@@ -78,7 +77,7 @@ def _project() -> Chain:
 
 
 def _check_migrated(connection: Connection) -> None:
-    """Raise MigrationError unless the database is at the newest migrations."""
+    """Raise MigrationError unless all migrations are applied."""
     for chain in all_chains(current_app):
         check_one_head(chain)
         known, applied = chain.migrations, chain.applied(connection)

@@ -1,4 +1,4 @@
-"""Tables and columns that have a new name, which keep their rows."""
+"""Renaming tables and columns, which keep their rows."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
@@ -15,7 +15,7 @@ from app.problems import suggest
 from .comparing import compare
 from .errors import MigrationError
 
-# A table may be another one with a new name if it has more than this share of its columns.
+# A table counts as possibly renamed if it has more than this share of the columns.
 ALIKE = 0.5
 
 # Asks a question on a terminal.
@@ -23,7 +23,7 @@ Ask = Callable[[str], bool]
 
 
 class Rename(NamedTuple):
-    """A new name of a column, or of a table if `column` is None."""
+    """A new name for a column, or for a table if `column` is None."""
 
     table: str
     column: str | None
@@ -45,12 +45,12 @@ class Rename(NamedTuple):
 
     @property
     def question(self) -> str:
-        """What to ask whoever knows whether the name is new."""
+        """The question whether the name is new."""
         return f"Is {self.new} the new name of {self._old}, whose values stay?"
 
     @property
     def description(self) -> str:
-        """What the migration does."""
+        """A description of the migration's step."""
         return f"rename {self._old} to {self.new}"
 
     @property
@@ -62,7 +62,7 @@ class Rename(NamedTuple):
 
     @property
     def reverse(self) -> "Rename":
-        """The one that takes this one back."""
+        """The inverse operation."""
         if self.column is None:
             return Rename(self.new, None, self.table)
         return Rename(self.table, self.new, self.column)
@@ -87,7 +87,7 @@ class Rename(NamedTuple):
         Operations(MigrationContext.configure(connection)).invoke(self.operation)
 
     def _names_in_models(self) -> set[str]:
-        """Return what may be the new name; nothing for a column if the table is renamed later."""
+        """Return possible new names; none for a column if its table is renamed later."""
         tables = all_metadata(current_app).tables
         if self.column is None:
             return set(tables)
@@ -107,10 +107,10 @@ def _names(connection: Connection, table: str | None) -> set[str]:
 def perform_renames(
     connection: Connection, given: Sequence[Rename], ask: Ask | None, allow_drop: bool
 ) -> tuple[list[Rename], ops.MigrationScript]:
-    """Perform the renames that are given, or said to be some when asked.
+    """Perform renames that are given or confirmed.
 
-    Returns them, and how the database differs from the models then. Without somebody to ask it
-    raises MigrationError for names that may be new ones, unless the old ones may be dropped.
+    Returns them, and how the database then differs from the models. If it cannot ask, it raises
+    MigrationError for possible renames, unless the old names may be dropped.
     """
     for rename in given:
         rename.perform(connection)
@@ -129,7 +129,7 @@ def perform_renames(
 
 
 def _explanation(found: Sequence[Rename]) -> str:
-    """Return what to do about names that may be new ones."""
+    """Return advice about possible renames."""
     gone = " and ".join(sorted({rename._old for rename in found}))
     new = " and ".join(sorted({rename.new for rename in found}))
     options = " or ".join(f"--rename {rename}" for rename in found)
@@ -140,7 +140,7 @@ def _explanation(found: Sequence[Rename]) -> str:
 
 
 def _possible(script: ops.MigrationScript) -> Iterator[Rename]:
-    """Yield the renames that differences between database and models may be."""
+    """Yield the renames that could explain differences between database and models."""
     changes = script.upgrade_ops.ops if script.upgrade_ops else []
     dropped = [change for change in changes if isinstance(change, ops.DropTableOp)]
     created = [change for change in changes if isinstance(change, ops.CreateTableOp)]

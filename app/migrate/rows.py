@@ -1,4 +1,4 @@
-"""What a migration does to rows: values that it would drop, and values that rows lack."""
+"""Effects of a migration on rows: values that would be dropped, and values that are missing."""
 
 import json
 import re
@@ -29,18 +29,18 @@ from app.database.metadata import DEFAULT, all_metadata
 from .comparing import DIVIDER
 from .errors import MigrationError
 
-# The databases whose literals a migration has; the first is told from the others by its name.
-# With named parameters a percent sign is not doubled.
+# The databases for which a migration has literals, the first of them as the special case. With
+# named parameters, a percent sign is not doubled.
 DIALECTS: tuple[Dialect, ...] = (
     sqlite.dialect(),
     postgresql.dialect(paramstyle="named"),  # type: ignore[no-untyped-call]
 )
-# Colons that `op.execute` would read as those of a parameter, or as escaped.
+# Colons that `op.execute` would take for a parameter's, or that are escaped.
 COLON = re.compile(r"(?<![:\w\\]):(?=\w)|(?<=\\):")
 
 
 def check_drops(connection: Connection, operations: ops.UpgradeOps) -> None:
-    """Raise MigrationError if tables or columns would be dropped that have values."""
+    """Raise MigrationError if tables or columns with values would be dropped."""
     lost = []
     for operation in operations.ops:
         if isinstance(operation, ops.DropTableOp):
@@ -65,9 +65,9 @@ def _lost_columns(connection: Connection, operation: ops.ModifyTableOps) -> Iter
 
 
 def fill_rows(connection: Connection, operations: ops.UpgradeOps) -> None:
-    """Let rows have the defaults of the columns that they get.
+    """Fill existing rows with the defaults of new columns.
 
-    Raises MigrationError for columns that need a value, and have no default.
+    Raises MigrationError for required columns without default.
     """
     problems: list[str] = []
     for operation in operations.ops:
@@ -81,7 +81,7 @@ def fill_rows(connection: Connection, operations: ops.UpgradeOps) -> None:
 def _filled(
     connection: Connection, change: ops.MigrateOperation, problems: list[str]
 ) -> Sequence[ops.MigrateOperation]:
-    """Return a change of a table with what fills the rows; add what keeps it from running."""
+    """Return a change of a table preceded by statements that fill its rows; collect problems."""
     if isinstance(change, ops.AddColumnOp) and change.column.server_default is None:
         _fill_new(connection, change, problems)
     if isinstance(change, ops.AlterColumnOp) and change.modify_nullable is False:
@@ -90,10 +90,10 @@ def _filled(
 
 
 def _fill_new(connection: Connection, change: ops.AddColumnOp, problems: list[str]) -> None:
-    """Let the database fill the rows with the default of a new column."""
+    """Make the database fill the rows with the default of a new column."""
     column = change.column
     if (default := _default(column)) is not None:
-        # The copy that was made of the model's column.
+        # Alembic's copy of the model's column.
         column.server_default = sa.DefaultClause(default)
     elif not column.nullable and (count := _count(connection, sa.table(change.table_name))):
         problems.append(_explanation(f"{change.table_name}.{column.name}", count))
@@ -102,7 +102,7 @@ def _fill_new(connection: Connection, change: ops.AddColumnOp, problems: list[st
 def _fill_nulls(
     connection: Connection, change: ops.AlterColumnOp, problems: list[str]
 ) -> list[ops.MigrateOperation]:
-    """Fill the rows without a value in a column that is to have one."""
+    """Fill rows without a value in a column that becomes required."""
     name = f"{change.table_name}.{change.column_name}"
     column: ColumnClause[Any] = sa.column(change.column_name)
     table = sa.table(change.table_name, column)
@@ -113,7 +113,7 @@ def _fill_nulls(
         return [change]
     quoted = f'"{change.column_name}"'
     statements = [
-        # For the file of the migration; all names are quoted, as keywords differ.
+        # For the migration's file; all names are quoted, as keywords differ between databases.
         f'UPDATE "{change.table_name}" SET {quoted} = {_literal(text)}'  # noqa: S608
         f" WHERE {quoted} IS NULL"
         for text in default.split(DIVIDER)
@@ -134,14 +134,14 @@ def _model_column(change: ops.AlterColumnOp) -> Column[Any]:
 
 
 def _default(column: Column[Any]) -> str | None:
-    """Return the default of a column as the text of a literal; None if it has none.
+    """Return a column's default as the text of a literal; None if it has none.
 
-    With a DIVIDER it is that of each database. A default that differs for every row is none.
+    With a DIVIDER it differs between databases. A default that differs between rows does not count.
     """
     if (made := _made_default(column)) is None:
         return None
     value = made()
-    # What differs a moment later is a time, or an id.
+    # A value that differs a moment later is a time or an id.
     time.sleep(0.002)
     if value is None or (made() != value and not isinstance(value, datetime)):
         return None
@@ -152,7 +152,7 @@ def _default(column: Column[Any]) -> str | None:
 
 
 def _made_default(column: Column[Any]) -> Callable[[], object] | None:
-    """Return what returns the default of a column: of a property in JSON, or of a model's own."""
+    """Return the function for a column's default, of a property in JSON or of a Python model."""
     if DEFAULT in column.info:
         made: Callable[[], object] = column.info[DEFAULT]
         return made
@@ -160,13 +160,13 @@ def _made_default(column: Column[Any]) -> Callable[[], object] | None:
     if not isinstance(default, ColumnDefault):
         return None
     if default.is_callable:
-        # SQLAlchemy gives it a context, which only an INSERT has.
+        # SQLAlchemy passes it a context, which only exists for an INSERT.
         return lambda: default.arg(None)
     return (lambda: default.arg) if default.is_scalar else None
 
 
 def _text(value: object, column: Column[Any], dialect: Dialect) -> str:
-    """Return a value as a database stores it, as text without quotes."""
+    """Return a value as stored by a database, as text without quotes."""
     if isinstance(value, dict | list):
         return json.dumps(value)
     options = {"literal_binds": True}

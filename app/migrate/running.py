@@ -25,13 +25,13 @@ from .chains import PRODUCT, PRODUCT_REVISION, Chain, all_chains, newest, projec
 from .errors import MigrationError
 from .scripts import configure
 
-# Revisions that mean both chains, and those that are counted from where a database is.
+# Revisions that mean both chains, and revisions relative to the current one.
 BOTH = ("head", "heads", "base")
 RELATIVE = re.compile(r"[+-]\d+$")
 
 
 class Step(NamedTuple):
-    """A migration that was applied or taken back: what the database is at since."""
+    """A migration that was applied or reverted, and the resulting revision."""
 
     chain: str
     revision: str
@@ -41,10 +41,10 @@ class Step(NamedTuple):
 
 
 def upgrade(revision: str = "head") -> list[Step]:
-    """Upgrade the database of the current app, all or nothing; return what was done.
+    """Upgrade the current app's database, all or nothing; return the applied migrations.
 
-    The product's migrations come first. Those of a newer release stay: nothing is done then.
-    Raises MigrationError.
+    The product's migrations come first. If the database has those of a newer release, nothing is
+    done. Raises MigrationError.
     """
     with migration() as connection:
         done: list[Step] = []
@@ -52,7 +52,7 @@ def upgrade(revision: str = "head") -> list[Step]:
         take_over(connection)
         chains = _chains_of(revision)
         if PRODUCT not in chains:
-            # It may need what the product has.
+            # It may need tables of the product.
             done += _upgrade(connection, PRODUCT, "head")
         for chain in chains:
             done += _upgrade(connection, chain, revision)
@@ -75,9 +75,9 @@ def _upgrade(connection: Connection, chain: Chain, revision: str) -> list[Step]:
 
 
 def downgrade(revision: str = "-1") -> list[Step]:
-    """Downgrade the database of the current app, all or nothing; return what was done.
+    """Downgrade the current app's database, all or nothing; return the reverted migrations.
 
-    By default it takes back the newest migration of the project. Raises MigrationError.
+    By default, reverts the newest migration of the project. Raises MigrationError.
     """
     with migration() as connection:
         done: list[Step] = []
@@ -102,9 +102,9 @@ def stamp(revision: str) -> None:
 
 
 def adopt(folder: Path) -> tuple[list[Path], list[Step]]:
-    """Take over the migrations of a changed copy of the product; raise MigrationError.
+    """Adopt the migrations of a modified copy of the product; raise MigrationError.
 
-    Returns the new files of the project, and what the database is at.
+    Returns the project's new files, and the revisions of the database.
     """
     project = project_chain(current_app)
     if project is None:
@@ -122,7 +122,7 @@ def adopt(folder: Path) -> tuple[list[Path], list[Step]]:
 
 
 def check_one_head(chain: Chain) -> None:
-    """Raise MigrationError if several migrations of a chain are the newest."""
+    """Raise MigrationError if a chain has several newest migrations."""
     heads = sorted(newest(chain.migrations.values()))
     if len(heads) < 2:
         return
@@ -138,7 +138,7 @@ def check_one_head(chain: Chain) -> None:
 
 
 def _check_that_apart() -> None:
-    """Raise MigrationError if migrations are the product's and the project's at once."""
+    """Raise MigrationError if a revision is both the product's and the project's."""
     project = project_chain(current_app)
     both = PRODUCT.migrations.keys() & (project.migrations.keys() if project else set())
     if both:
@@ -147,7 +147,7 @@ def _check_that_apart() -> None:
 
 
 def _check_that_newer(chain: Chain, unknown: set[str]) -> None:
-    """Raise MigrationError for revisions that no newer release of the product has either."""
+    """Raise MigrationError for revisions that no release of the product can have."""
     strange = sorted(name for name in unknown if not PRODUCT_REVISION.match(name))
     if chain is PRODUCT and strange:
         raise MigrationError(
@@ -157,7 +157,7 @@ def _check_that_newer(chain: Chain, unknown: set[str]) -> None:
 
 
 def _chains_of(revision: str) -> list[Chain]:
-    """Return the chains that a revision is of; raise MigrationError if there is none."""
+    """Return the chains that have a revision; raise MigrationError if there is none."""
     chains = all_chains(current_app)
     if revision in BOTH:
         return chains
@@ -177,7 +177,7 @@ def run(
     action: Callable[[Config, str], object],
     revision: str,
 ) -> list[Step]:
-    """Run a command of Alembic that migrates; return what the database is at since."""
+    """Run an Alembic command that migrates; return the resulting revisions."""
     config = configure(chain, connection)
     try:
         action(config, revision)
@@ -202,7 +202,7 @@ def _reason(error: Exception) -> str:
 
 
 def _hint(error: Exception) -> str:
-    """Return what to do if rows lack a value."""
+    """Return advice if rows lack a value."""
     if not is_missing_value(error):
         return ""
     return "; a server_default of the column fills the rows"
@@ -217,9 +217,9 @@ def _place(error: BaseException, folder: Path) -> str | None:
 
 @contextmanager
 def migration() -> Iterator[Connection]:
-    """Run a block in a transaction that waits for that of another process that migrates."""
+    """Run a block in a transaction, after that of any other process that migrates."""
     with db.engine.connect() as connection:
-        # The connection is not used again: it has other settings than those of the pool.
+        # The connection is not reused: its settings differ from those of the pool.
         connection.detach()
         begin_migration(connection)
         try:

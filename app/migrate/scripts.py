@@ -1,4 +1,4 @@
-"""What Alembic works with."""
+"""Alembic's configuration."""
 
 import sys
 
@@ -9,7 +9,7 @@ from .chains import SCRIPTS, Chain
 
 
 def configure(chain: Chain, connection: Connection | None = None) -> Config:
-    """Return what Alembic works with: a chain, and a connection with an open transaction."""
+    """Return Alembic's configuration for a chain, and a connection with an open transaction."""
     attributes: dict[str, object] = {"applied": [], "connection": connection, "chain": chain}
     config = Config(stdout=sys.stdout, attributes=attributes)
     options = {

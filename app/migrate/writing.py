@@ -1,4 +1,4 @@
-"""Writing the files of migrations, formatted as ruff and Black format them."""
+"""Writing migration files, formatted as by ruff and Black."""
 
 import ast
 import re
@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-# What ruff and Black have by default.
+# The default of ruff and Black.
 LINE_LENGTH = 88
-# Modules that a migration may name, and how they are imported.
+# Modules that a migration may use, and how they are imported.
 IMPORTS = {
     "sa": "import sqlalchemy as sa",
     "op": "from alembic import op",
@@ -39,7 +39,7 @@ def downgrade() -> None:
 
 @dataclass
 class Draft:
-    """A migration that is to be written; `upgrade` and `downgrade` are the code of functions."""
+    """A migration to be written; `upgrade` and `downgrade` are the code of its functions."""
 
     message: str
     parents: Sequence[str]
@@ -49,7 +49,7 @@ class Draft:
     product_revision: str | None = None
 
     def write(self, folder: Path, is_dated: bool = True) -> Path:
-        """Write the file into a folder, which is made; return its path."""
+        """Write the file into a folder, created if necessary; return its path."""
         revision = self.revision or uuid4().hex[:12]
         slug = re.sub(r"\W+", "_", self.message).strip("_").lower()[:40].rstrip("_")
         date = f"{datetime.now(UTC):%Y%m%d%H%M}_" if is_dated else ""
@@ -75,7 +75,7 @@ class Draft:
 
 
 def _line_length(folder: Path) -> int:
-    """Return the length of lines that the nearest `pyproject.toml` gives ruff or Black."""
+    """Return the line length set for ruff or Black in the nearest `pyproject.toml`."""
     for parent in folder.resolve().parents:
         try:
             tools = tomllib.loads((parent / "pyproject.toml").read_text("utf-8")).get("tool", {})
@@ -98,7 +98,7 @@ def _literal(value: object) -> str:
 
 
 def _quoted(text: object) -> str:
-    """Return a literal, a text in double quotes unless it has some."""
+    """Return a literal; a text is in double quotes unless it contains some."""
     written = repr(text)
     if not written.startswith("'") or '"' in written:
         return written
@@ -106,7 +106,7 @@ def _quoted(text: object) -> str:
 
 
 def _body(code: str, width: int) -> str:
-    """Format statements, of which Alembic indents all but the first."""
+    """Format statements; Alembic indents all of them but the first."""
     block = ast.parse(f"if True:\n    {code}").body[0]
     return "\n".join(_statements(block.body, "    ", width))  # type: ignore[attr-defined]
 
@@ -129,7 +129,7 @@ def _statements(nodes: Iterable[ast.stmt], indent: str, width: int) -> list[str]
 
 
 def _fitted(node: ast.expr, indent: str, width: int, before: int = 0, after: int = 0) -> str:
-    """Return an expression in one line, or in several if it does not fit into the width."""
+    """Return an expression on one line, or on several if it is too long."""
     line = _expression(node)
     parts: Sequence[ast.expr | ast.keyword]
     if len(indent) + before + len(line) + after <= width:
@@ -165,7 +165,7 @@ def _parts(parts: Iterable[ast.expr | ast.keyword]) -> str:
 
 
 def _arguments(call: ast.Call) -> list[ast.expr | ast.keyword]:
-    """Return what a call is given; Alembic writes `schema=None` everywhere."""
+    """Return the arguments of a call, without `schema=None`, which Alembic always writes."""
     named = [keyword for keyword in call.keywords if ast.unparse(keyword) != "schema=None"]
     return [*call.args, *named]
 
@@ -177,7 +177,7 @@ def _part(part: ast.expr | ast.keyword) -> str:
 
 
 def _expression(node: ast.expr) -> str:
-    """Return an expression in one line, with double quotes."""
+    """Return an expression on one line, with double quotes."""
     match node:
         case ast.Constant():
             return _quoted(node.value)

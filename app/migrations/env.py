@@ -1,4 +1,4 @@
-"""The Alembic environment: run migrations in the transaction that is open."""
+"""The Alembic environment: runs migrations in the open transaction."""
 
 from contextlib import nullcontext
 
@@ -11,7 +11,7 @@ from app.database.metadata import all_metadata
 
 
 def run() -> None:
-    """Run migrations of a chain, and note each revision that the database gets."""
+    """Run migrations of a chain, and record each revision."""
     attributes = context.config.attributes
     connection, applied = attributes["connection"], attributes["applied"]
     context.configure(
@@ -19,7 +19,7 @@ def run() -> None:
         version_table=attributes["chain"].table,
         on_version_apply=lambda step, **_: applied.append(_revision(step)),
     )
-    # What only looks at the database does not repair it either.
+    # Commands that only read the database do not repair it.
     reads = context.get_context().opts.get("dont_mutate")
     metadata = all_metadata(current_app)
     with nullcontext() if reads else keep_autoincrement(connection, metadata, current_app.logger):

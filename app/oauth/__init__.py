@@ -1,1 +1,1 @@
-"""Logging in by OpenID Connect and OAuth 2.0 providers."""
+"""Login by OpenID Connect and OAuth 2.0 providers."""

@@ -17,7 +17,7 @@ providers = CommandGroup("providers", help="Check the identity providers.")
 
 @providers.command()
 def check() -> None:
-    """Fetch what each provider publishes, and say what was found; exit with 1 if one fails."""
+    """Fetch the metadata of each provider and print the result; exit with 1 if one fails."""
     results = [_check(client) for client in clients.current.values()]
     if not results:
         click.echo("There are no providers.")
@@ -26,7 +26,7 @@ def check() -> None:
 
 
 def _check(client: "ProviderClient") -> bool:
-    """Print what is known of a provider; return False if it fails."""
+    """Print the metadata of a provider; return False if that fails."""
     provider = client.provider
     click.echo(f"{provider.name}: {provider.label}, {provider.issuer}")
     for route in filter(None, (provider.login, provider.link)):

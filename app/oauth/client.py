@@ -1,4 +1,4 @@
-"""The client of one provider: the addresses of its logins, and the profiles of its users."""
+"""The client of a provider: its login URLs, and the profiles of its users."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,7 +19,7 @@ FACEBOOK_FIELDS = "id,name,first_name,last_name,email"
 
 
 class ProviderClient:
-    """A configured provider, with its connections and what it publishes."""
+    """A configured provider, with its connections and metadata."""
 
     def __init__(self, provider: Provider, slots: int) -> None:
         self.provider = provider
@@ -27,19 +27,19 @@ class ProviderClient:
         self.discovery = Discovery(provider, self.http)
 
     def authorization_endpoint(self) -> str:
-        """Return the address at the provider where logins begin; raise ProviderError."""
+        """Return the provider's authorization endpoint; raise ProviderError."""
         if self.provider.preset.is_openid:
             return self.discovery.metadata().authorization_endpoint
         return self.provider.urls["authorizationURL"]
 
     def redirect_uri(self, route: ProviderRoute) -> str:
-        """Return the address to which the provider redirects, below PUBLIC_URL."""
+        """Return the redirect URI, below PUBLIC_URL."""
         return f"{current_app.config['PUBLIC_URL']}{route.callback_path}"
 
     def authorization_url(
         self, endpoint: str, route: ProviderRoute, state: str, nonce: str, verifier: str
     ) -> str:
-        """Return the address at the provider where this login begins."""
+        """Return the URL at the provider for this login."""
         provider = self.provider
         values = {
             "response_type": "code",
@@ -58,9 +58,9 @@ class ProviderClient:
         return urlunsplit(parts._replace(query=query))
 
     def check_issuer(self, sent: str | None) -> None:
-        """Check the parameter `iss` of an answer (RFC 9207, section 2.4); raise ProviderError.
+        """Check the parameter `iss` of a response (RFC 9207, section 2.4); raise ProviderError.
 
-        A provider of OAuth 2.0 is told apart by its callback path (RFC 9700, 4.4.2.2).
+        Providers of OAuth 2.0 are distinguished by their callback paths (RFC 9700, 4.4.2.2).
         """
         if not self.provider.preset.is_openid:
             return
@@ -81,19 +81,19 @@ class ProviderClient:
         method = self._auth_method(metadata.auth_methods)
         answer = self.http.fetch_token(metadata.token_endpoint, method, code, verifier, uri)
         claims = check_id_token(answer.get("id_token"), self.discovery, [client_id], nonce)
-        # An app may get tokens that were issued to another one of the same service.
+        # An app may get tokens that were issued to another app of the same service.
         if claims.get("azp") not in (None, client_id):
             raise ProviderError("the ID token was issued to another client")
         if "email" not in claims and metadata.userinfo_endpoint:
             userinfo = _object(self.http.get(metadata.userinfo_endpoint, _access_token(answer)))
-            # Of the same user (OpenID Connect Core, 5.3.2).
+            # It must be the same user (OpenID Connect Core, 5.3.2).
             if userinfo.get("sub") != claims["sub"]:
                 raise ProviderError("the profile is that of another subject")
             claims = {**userinfo, **claims}
         return read_profile(claims["iss"], claims["sub"], claims)
 
     def check_id_token(self, id_token: str, nonce: str | None) -> Profile:
-        """Return the profile of the user whom an ID token of an app names; raise ProviderError."""
+        """Return the profile of the user in an app's ID token; raise ProviderError."""
         claims = check_id_token(id_token, self.discovery, self.provider.audience, nonce)
         return read_profile(claims["iss"], claims["sub"], claims)
 
@@ -104,11 +104,11 @@ class ProviderClient:
         return "client_secret_basic" if is_basic else "client_secret_post"
 
     def github_profile(self, token: str) -> Profile:
-        """Return the profile of a user of GitHub, with the address that is primary there."""
+        """Return the profile of a GitHub user, with the primary address."""
         user = _object(self.http.get(self.provider.urls["userProfileURL"], token))
         if not isinstance(user.get("id"), int):
             raise ProviderError("the profile has no id")
-        # Without this permission GitHub does not answer.
+        # GitHub does not answer without this permission.
         may_read = not {"user", "user:email"}.isdisjoint(self.provider.scope.split())
         url = self.provider.urls["userEmailURL"]
         primary = _primary(self.http.get(url, token)) if may_read else {}
@@ -117,7 +117,7 @@ class ProviderClient:
         return read_profile(self.provider.issuer, str(user["id"]), claims)
 
     def facebook_profile(self, token: str) -> Profile:
-        """Return the profile of a user of Facebook, which does not say whose the address is."""
+        """Return the profile of a Facebook user; Facebook does not verify the address."""
         url = self.provider.urls["profileURL"]
         user = _object(self.http.get(url, token, {"fields": FACEBOOK_FIELDS}))
         names = {"given_name": user.get("first_name"), "family_name": user.get("last_name")}

@@ -1,4 +1,4 @@
-"""The clients of the providers that an app has."""
+"""The clients of an app's providers."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from app.state import AppState
 from .models import ExternalIdentity
 
 if TYPE_CHECKING:
-    # It needs libraries that are an extra, and is imported only if there are providers.
+    # Requires libraries of an extra, and is only imported if there are providers.
     from .client import ProviderClient
 
 clients: "AppState[Mapping[str, ProviderClient]]" = AppState(
@@ -20,6 +20,6 @@ clients: "AppState[Mapping[str, ProviderClient]]" = AppState(
 
 
 def count_users(issuer: str) -> int:
-    """Return how many users can log in by the provider with this issuer."""
+    """Return the number of users who can log in by the provider with this issuer."""
     users = select(func.count(ExternalIdentity.user_id.distinct()))
     return db.session.scalar(users.where(ExternalIdentity.issuer == issuer)) or 0

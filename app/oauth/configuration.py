@@ -1,4 +1,4 @@
-"""The providers that the settings configure, in the form of LoopBack 3's `providers.json`."""
+"""The configured providers, in the form of LoopBack 3's `providers.json`."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,7 +42,7 @@ class Provider:
 
     # The key of its entry.
     name: str
-    # The name with which identities are stored, for people.
+    # The name shown with identities.
     provider: str
     label: str
     preset: Preset
@@ -53,24 +53,24 @@ class Provider:
     scope: str
     # None for an entry with `link`.
     login: ProviderRoute | None
-    # None for an entry with an entry of its own to add identities.
+    # None if another entry is for adding identities.
     link: ProviderRoute | None
-    # Whether the answer comes as a form in a POST.
+    # Whether the response is a form in a POST.
     posts_answer: bool
     trust_email: bool
     realm: str
-    # The values of `amr` and `acr` that say that the provider has asked for several factors.
+    # The values of `amr` and `acr` that mean that the provider required several factors.
     strong_amr: frozenset[str]
     strong_acr: frozenset[str]
-    # The client ids of ID tokens that apps may send.
+    # The client ids in ID tokens that apps may send.
     audience: frozenset[str]
-    # The settings that are addresses, by passport's names.
+    # The settings that are URLs, by passport's names.
     urls: Mapping[str, str]
 
 
 @dataclass
 class Configuration:
-    """The configured providers, and warnings of settings that have no effect."""
+    """The configured providers, and warnings about settings without effect."""
 
     providers: list[Provider] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Configuration:
 def configure(settings: Settings, served: Iterable[str] = ()) -> Configuration:
     """Return the configured providers; raise ConfigurationError with all problems.
 
-    `served` are the paths that the service has already.
+    `served` are the paths that are already in use.
     """
     problems = Problems()
     configuration = Configuration()
@@ -101,7 +101,7 @@ def configure(settings: Settings, served: Iterable[str] = ()) -> Configuration:
 
 
 def _load(entries: Entry, problems: Problems, warnings: list[str]) -> Iterator[tuple[str, Entry]]:
-    """Yield the entries of known providers, checked one by one; note problems and warnings."""
+    """Yield the entries of known providers; collect problems and warnings."""
     known = ProviderSchema().fields.keys() | IGNORED
     for name, entry in entries.items():
         if not isinstance(entry, Mapping) or not NAME.fullmatch(name):
@@ -117,9 +117,9 @@ def _load(entries: Entry, problems: Problems, warnings: list[str]) -> Iterator[t
 
 
 def _load_entry(name: str, preset: Preset, entry: Entry, problems: Problems) -> Entry:
-    """Return an entry with all keys that there are; note which of them are not valid, and None.
+    """Return an entry with all known keys; invalid values are reported and None.
 
-    Settings that are null are missing.
+    Settings that are null count as missing.
     """
     schema = ProviderSchema()
     loaded = dict.fromkeys(schema.fields) | {"preset": preset}
@@ -134,13 +134,13 @@ def _load_entry(name: str, preset: Preset, entry: Entry, problems: Problems) -> 
 
 
 def _note(problems: Problems, path: str, problem: str) -> None:
-    # Not twice: a value that is not valid is loaded as if it were missing.
+    # Not twice: an invalid value is loaded as if it were missing.
     if not problems.has_error(path):
         problems.add(path, problem)
 
 
 def _find_preset(name: str, entry: Entry) -> Preset | None:
-    """Return the preset of the module or issuer, else of the entry's own name."""
+    """Return the preset of the module or issuer, else of the entry's name."""
     module = entry.get("module")
     if "issuer" in entry:
         return PRESETS[MODULES.get(str(module), "oidc")]
@@ -168,7 +168,7 @@ def _flatten(texts: Any) -> str:
 
 
 def _check_entry(name: str, entry: Entry, settings: Settings, problems: Problems) -> None:
-    """Note the problems of an entry with valid values."""
+    """Report problems of an entry with valid values."""
     # A client of OpenID Connect may be public.
     if not (entry["clientSecret"] or entry["preset"].is_openid):
         _note(problems, f"{name}.clientSecret", "is missing")
@@ -217,7 +217,7 @@ def _make(
 
 
 def _note_paths(name: str, paths: Iterable[str], taken: dict[str, str], problems: Problems) -> None:
-    """Note paths that another route has; the others are taken from now on."""
+    """Report paths that another route has; reserve the others."""
     for path in paths:
         if path in taken:
             problems.add(name, f"has the path {path}, as {taken[path]} has")

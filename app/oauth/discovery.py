@@ -1,4 +1,4 @@
-"""Metadata and keys of a provider of OpenID Connect, fetched when needed, and cached."""
+"""Metadata and keys of an OpenID Connect provider, fetched when needed and cached."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -17,18 +17,18 @@ from .http import Http
 
 Document = TypeVar("Document")
 
-#: Seconds for which a provider's metadata and keys are used.
+#: Seconds for which metadata and keys are cached.
 CACHE_SECONDS = 3600
-#: Seconds in which metadata and keys that could not be fetched are not asked for again.
+#: Seconds before metadata and keys are requested again after a failure.
 RETRY_INTERVAL = 10
 #: Seconds between two requests for keys because of an unknown key id.
 REFRESH_INTERVAL = 60
-#: Keys of a provider that are read.
+#: Maximum number of a provider's keys.
 MAX_KEYS = 50
-#: Bits that an RSA key of a provider has at least (RFC 7518, 3.3).
+#: Minimum bits of a provider's RSA key (RFC 7518, 3.3).
 MIN_RSA_BITS = 2048
 DISCOVERY_PATH = "/.well-known/openid-configuration"
-# The placeholder in Microsoft's metadata for the tenant, where users of several may log in.
+# Microsoft's placeholder for the tenant, used if users of several tenants may log in.
 TENANT = "{tenantid}"
 
 
@@ -41,15 +41,15 @@ class Metadata:
     token_endpoint: str
     jwks_uri: str
     userinfo_endpoint: str | None
-    # How the client authenticates at the token endpoint; None: by client_secret_basic.
+    # The client's authentication method at the token endpoint; None: client_secret_basic.
     auth_methods: list[str] | None
-    # Whether it sends `iss` with its answers (RFC 9207).
+    # Whether its responses have `iss` (RFC 9207).
     sends_issuer: bool
     supports_pkce: bool
 
 
 class Cached(Generic[Document]):
-    """A document that a provider publishes, fetched when it is needed; a failure is cached, too."""
+    """A document of a provider, fetched when needed; failures are cached, too."""
 
     def __init__(self, fetch: Callable[[], Document]) -> None:
         self._fetch = fetch
@@ -57,7 +57,7 @@ class Cached(Generic[Document]):
         self._failed: tuple[float, str] | None = None
 
     def get(self, max_age: float = CACHE_SECONDS) -> Document:
-        """Return the document of at most so many seconds ago; raise ProviderError."""
+        """Return the document, at most `seconds` old; raise ProviderError."""
         if self._fetched is None or _age(self._fetched[0]) > max_age:
             self._fetched = time.monotonic(), self._fetch_again()
         return self._fetched[1]
@@ -85,7 +85,7 @@ class Discovery:
         return self._metadata.get()
 
     def keys(self, key_id: str | None = None) -> KeySet:
-        """Return the keys, fetched anew if none has this id; raise ProviderError."""
+        """Return the keys; fetch them again if none has this id; raise ProviderError."""
         keys = self._keys.get()
         is_known = key_id is None or any(key.kid == key_id for key in keys)
         return keys if is_known else self._keys.get(REFRESH_INTERVAL)
@@ -96,7 +96,7 @@ def _age(moment: float) -> float:
 
 
 def _to_metadata(provider: Provider, document: object) -> Metadata:
-    """Return metadata whose issuer is the one of the settings; raise ProviderError."""
+    """Return metadata with the issuer of the settings; raise ProviderError."""
     if not isinstance(document, dict):
         raise ProviderError("its metadata are not an object")
     issuer = document.get("issuer")
@@ -120,7 +120,7 @@ def _to_metadata(provider: Provider, document: object) -> Metadata:
 
 
 def _is_any_tenant(provider: Provider, issuer: object) -> bool:
-    """Tell whether the issuer is Microsoft's for several tenants, as its documents describe it."""
+    """Return True if the issuer is Microsoft's for several tenants, as its metadata says."""
     base, _, rest = provider.issuer.rpartition("/v2.0")[0].rpartition("/")
     is_shared = rest in ("common", "organizations", "consumers")
     return is_shared and issuer == f"{base}/{TENANT}/v2.0"
@@ -134,7 +134,7 @@ def _endpoint(document: Mapping[str, object], name: str) -> str:
 
 
 def _to_keys(document: object) -> KeySet:
-    """Return the public keys that are for signatures; others, and unknown kinds, are left out."""
+    """Return the public keys for signatures; other keys and unknown types are ignored."""
     listed = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(listed, list):
         raise ProviderError("its keys are not a JSON Web Key Set")
@@ -147,7 +147,7 @@ def _to_keys(document: object) -> KeySet:
 def _to_key(document: object) -> Key | None:
     if not isinstance(document, dict) or document.get("use", "sig") != "sig":
         return None
-    # A symmetric key would let everybody sign who can read it.
+    # With a symmetric key, anybody who can read it could sign.
     if document.get("kty") not in ("RSA", "EC", "OKP"):
         return None
     try:

@@ -1,4 +1,4 @@
-"""The errors of logins by providers, each with its reason for the log."""
+"""Errors of logins by providers, each with a reason for the log."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from werkzeug.exceptions import HTTPException
 from app.errors import LoginFailed
 from app.ids import Id
 
-# Errors of libraries for answers and tokens that they do not expect.
+# Errors of libraries for unexpected responses and tokens.
 MALFORMED = (
     ValueError,
     TypeError,
@@ -19,10 +19,9 @@ MALFORMED = (
 
 
 class LoginError(Exception):
-    """A login by a provider is refused; says why, for the logs alone and without secrets.
+    """A refused login by a provider; the reason is only logged, and contains no secrets.
 
-    `answer` makes the error that the client gets, and `user_id` is the id of the user whom the
-    login is about, if it is known.
+    `answer` makes the client's error, and `user_id` is the user concerned, if known.
     """
 
     def __init__(
@@ -32,11 +31,11 @@ class LoginError(Exception):
         user_id: Id | None = None,
     ) -> None:
         super().__init__(reason)
-        # Not the error itself, whose context this one will be: both would keep the connection to
-        # the provider open until they are collected.
+        # The original error is not kept, because this one becomes its context: both would keep the
+        # connection to the provider open until they are collected.
         self.answer = answer
         self.user_id = user_id
 
 
 class ProviderError(LoginError):
-    """The provider, or what it sent, is the reason."""
+    """A failure caused by the provider, or by its response."""

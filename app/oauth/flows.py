@@ -1,4 +1,4 @@
-"""Logins under way: begun by one browser, and ended at most once, by the same one."""
+"""Pending logins: each is begun by one browser, and ended at most once, by the same browser."""
 
 import secrets
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from app.users.models import token_digest
 
 from .models import LoginFlow
 
-#: Seconds for a login by a provider, and for the cookie of its browser.
+#: Seconds for a login by a provider, and lifetime of its cookie.
 FLOW_LIFETIME = 600
-# Bytes of randomness; RFC 7636 (7.1) and RFC 6749 (10.10) ask for at least 32 and 16.
+# Random bytes; RFC 7636 (7.1) and RFC 6749 (10.10) require at least 32 and 16.
 RANDOM_BYTES = 32
 
 
 @dataclass(frozen=True)
 class Flow:
-    """A login that has begun; the parameters of the provider's address, and what is checked."""
+    """A pending login: the parameters of the provider's URL, and the values to check."""
 
     state: str
     nonce: str
@@ -54,9 +54,9 @@ def begin(provider: str, browser_token: str, link_user_id: Id | None = None) -> 
 
 
 def consume(provider: str, browser_token: str, state: str, is_link: bool) -> Flow | None:
-    """Delete a flow and return it; None if this browser has begun none, or it is over.
+    """Delete a flow and return it; None if this browser did not begin it, or it has expired.
 
-    One statement, so that of concurrent callbacks one gets the flow.
+    A single statement, so that only one of concurrent callbacks gets the flow.
     """
     rows = LoginFlow
     has_user = rows.link_user_id.is_not(None) if is_link else rows.link_user_id.is_(None)
@@ -72,7 +72,7 @@ def consume(provider: str, browser_token: str, state: str, is_link: bool) -> Flo
 
 
 def use_once(provider: str, token: str, expires_at: datetime) -> bool:
-    """Note that a token was used, until it expires; return False if it was used before."""
+    """Record until it expires that a token was used; return False if it was used before."""
     try:
         _store(
             state_digest=token_digest(token),
@@ -93,5 +93,5 @@ def _store(**values: object) -> None:
 
 
 def purge_batch() -> int:
-    """Delete flows and used tokens that have expired, at most PURGE_BATCH; return their number."""
+    """Delete expired flows and used tokens, at most PURGE_BATCH; return their number."""
     return delete_batch(select(LoginFlow.state_digest).where(LoginFlow.expires_at <= now()))

@@ -1,4 +1,4 @@
-"""Requests to providers: with time-outs, without redirects, and of a bounded size."""
+"""Requests to providers: with time-outs, without redirects, and with limited responses."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -23,16 +23,16 @@ from .errors import MALFORMED, ProviderError
 
 #: Seconds for all requests of a login to its provider.
 LOGIN_TIMEOUT = 8.0
-#: Seconds for each read of a provider's answer.
+#: Seconds for each read of a provider's response.
 READ_TIMEOUT = 5.0
-#: Seconds for a connection to a provider.
+#: Seconds to connect to a provider.
 CONNECT_TIMEOUT = 3.0
-#: Seconds that a request to a provider waits while half of `THREADS` are under way.
+#: Seconds that a request to a provider waits if half of `THREADS` are in use by others.
 SLOT_TIMEOUT = 1.0
-#: Bytes of a provider's answer, with the header fields; the keys and the metadata of Microsoft take
+#: Maximum bytes of a provider's response, including headers; Microsoft's keys and metadata take
 #: about 20,000.
 MAX_ANSWER = 131_072
-# Any host that has a public address; those of the settings may have a private one.
+# Any host with a public address; those in the settings may have private ones.
 PUBLIC_HOSTS = "?*"
 FAILURES = (
     requests.RequestException,
@@ -42,12 +42,12 @@ FAILURES = (
     OSError,
     *MALFORMED,
 )
-# When the requests of the login under way must have ended, by the monotonic clock.
+# The deadline of the current login's requests, by the monotonic clock.
 current_deadline: ContextVar[float] = ContextVar("current_deadline")
 
 
 def _seconds_left() -> float:
-    """Return the seconds for the next request of the login; raise ProviderError if none is left."""
+    """Return the seconds for the login's next request; raise ProviderError if none are left."""
     left = current_deadline.get() - time.monotonic()
     if left <= 0:
         raise ProviderError("no time is left for another request")
@@ -62,13 +62,13 @@ class Http:
         self._adapter = Adapter(pool_connections=4, pool_maxsize=slots)
         self._policy = HostPolicy()
         self._policy.trust(provider.urls.values(), [PUBLIC_HOSTS])
-        # A provider that does not answer must not occupy all threads of the process.
+        # An unresponsive provider must not occupy all threads of the process.
         self._slots = BoundedSemaphore(slots)
 
     @staticmethod
     @contextmanager
     def deadline() -> Iterator[None]:
-        """Let all requests of the block, which is a login, end within LOGIN_TIMEOUT seconds."""
+        """Limit all requests of a login, made in the block, to LOGIN_TIMEOUT seconds."""
         scope = current_deadline.set(time.monotonic() + LOGIN_TIMEOUT)
         try:
             yield
@@ -78,7 +78,7 @@ class Http:
     def get(
         self, url: str, token: str | None = None, query: Mapping[str, str] | None = None
     ) -> object:
-        """Return the JSON of an address, with an access token; raise ProviderError."""
+        """Return the JSON at a URL, requested with an access token; raise ProviderError."""
         headers = {"Accept": "application/json"}
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
@@ -94,7 +94,7 @@ class Http:
     def fetch_token(
         self, url: str, method: str, code: str, verifier: str, redirect_uri: str
     ) -> dict[str, object]:
-        """Redeem a code at the token endpoint; `method` is that of client authentication.
+        """Redeem a code at the token endpoint; `method` is the client authentication.
 
         Raises ProviderError.
         """
@@ -107,7 +107,7 @@ class Http:
 
     @contextmanager
     def _request(self, url: str, method: str | None = None) -> Iterator[OAuth2Session]:
-        """Yield a session for one request of a login; raise ProviderError for whatever fails."""
+        """Yield a session for one request of a login; raise ProviderError for any failure."""
         if not is_secure(url.partition("?")[0]):
             raise ProviderError("an endpoint is no https address")
         if not self._slots.acquire(timeout=min(SLOT_TIMEOUT, _seconds_left())):
@@ -134,9 +134,9 @@ class Http:
             token_endpoint_auth_method=method,
             default_timeout=(connect_timeout, READ_TIMEOUT),
         )
-        # No passwords of .netrc, and no proxy unless `_proxies` names it.
+        # No passwords from .netrc, and only the proxy that `_proxies` returns.
         session.trust_env = False
-        # A compressed answer could be larger than what is received.
+        # A compressed response could expand to more than is received.
         session.headers["Accept-Encoding"] = "identity"
         session.hooks["response"].append(_check_answer)
         for scheme in ("http://", "https://"):
@@ -145,9 +145,9 @@ class Http:
 
 
 def _proxies(url: str) -> dict[str, str]:
-    """Return the proxies of the environment that hold for a URL: none for this machine.
+    """Return the environment's proxies for a URL; none for this machine.
 
-    These are HTTPS_PROXY and ALL_PROXY, unless NO_PROXY has the host.
+    Those are HTTPS_PROXY and ALL_PROXY, unless NO_PROXY contains the host.
     """
     if urlsplit(url).hostname in LOCAL_HOSTS:
         return {}
@@ -156,7 +156,7 @@ def _proxies(url: str) -> dict[str, str]:
 
 
 def _check_answer(response: requests.Response, **_options: object) -> None:
-    """Close the connection of an answer that is not read as it is; raise ProviderError."""
+    """Close the connection of an unusable response; raise ProviderError."""
     is_compressed = response.headers.get("Content-Encoding", "identity") != "identity"
     if is_compressed or response.is_redirect:
         response.close()
@@ -168,7 +168,7 @@ def _host(url: str) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Return what failed, without the URL and without what the provider wrote."""
+    """Return a description of a failure without the URL and without the provider's text."""
     code = getattr(error, "error", None)
     if isinstance(error, AuthlibBaseError) and isinstance(code, str):
         return f"{type(error).__name__} {error_code(code)}"
@@ -176,5 +176,5 @@ def _reason(error: Exception) -> str:
 
 
 def error_code(text: str) -> str:
-    """Return an error code of OAuth as it can be logged."""
+    """Return an OAuth error code in a form that can be logged."""
     return text if len(text) <= 40 and text.isascii() and text.isidentifier() else "unknown error"

@@ -1,4 +1,4 @@
-"""Checking an ID token: its signature and claims (OpenID Connect Core, 3.1.3.7)."""
+"""Checks of an ID token: signature and claims (OpenID Connect Core, 3.1.3.7)."""
 
 from collections.abc import Collection
 from typing import Any
@@ -14,14 +14,14 @@ from .schemas import MAX_ID_TOKEN
 # The claims of an ID token by name.
 TokenClaims = dict[str, Any]
 
-# Asymmetric algorithms alone: neither `none`, nor one whose key would be the client's secret.
+# Only asymmetric algorithms: not `none`, nor any whose key would be the client's secret.
 ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "EdDSA", "Ed25519"),
 )
-#: Seconds by which the clocks of a provider and the service may differ.
+#: Seconds by which a provider's clock may differ.
 LEEWAY = 60
-#: Seconds for which an ID token is accepted after it was issued, whatever it says itself.
+#: Maximum age of an ID token in seconds, regardless of its own claims.
 MAX_AGE = 86_400
 
 
@@ -47,7 +47,7 @@ def check_id_token(
 
 def _verify(value: str, discovery: Discovery) -> TokenClaims:
     header = jws.extract_compact(value.encode()).headers()
-    # Other tokens of the provider for this client: `at+jwt`, `logout+jwt` (RFC 8725, 3.11).
+    # Other types of tokens for this client: `at+jwt`, `logout+jwt` (RFC 8725, 3.11).
     if str(header.get("typ")).lower().endswith("+jwt"):
         raise ValueError("not an ID token")
     key_id = header.get("kid")
@@ -67,7 +67,7 @@ def _check_claims(claims: TokenClaims, issuer: str) -> None:
         iat={"essential": True},
     )
     registry.validate(claims)
-    # Of a token that ends sessions (OpenID Connect Back-Channel Logout, 2.4).
+    # The claim of a logout token (OpenID Connect Back-Channel Logout, 2.4).
     if "events" in claims:
         raise ValueError("not an ID token")
     if claims["iat"] < registry.now - MAX_AGE:
@@ -75,7 +75,7 @@ def _check_claims(claims: TokenClaims, issuer: str) -> None:
 
 
 def _check_audience(claims: TokenClaims, audience: Collection[str]) -> None:
-    """Accept tokens for these clients, and for none besides them."""
+    """Accept tokens for these clients and for no others."""
     named = claims["aud"]
     named = [named] if isinstance(named, str) else named
     if not named or not set(named) <= set(audience):

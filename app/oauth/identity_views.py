@@ -1,4 +1,4 @@
-"""The endpoints of a user's identities; without a provider they are declared and not served."""
+"""Endpoints of a user's identities; without a provider they are declared but not served."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ from .schemas import IdentitySchema
 
 
 def init_app(app: Flask) -> None:
-    """Ask the owners of accounts about the identities that were added before they came."""
+    """Ask owners of accounts about the identities that were added before their proof."""
     login_methods.register(app, linking)
 
 

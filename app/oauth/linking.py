@@ -1,4 +1,4 @@
-"""Linking the identities of providers to users."""
+"""Linking providers' identities to users."""
 
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
@@ -27,20 +27,20 @@ from .models import ExternalIdentity
 from .profiles import Profile
 
 if TYPE_CHECKING:
-    # It needs the connector, which is imported only if there are providers.
+    # Requires the connector, and is only imported if there are providers.
     from .configuration import Provider
 
-#: Identities of a user.
+#: Maximum number of a user's identities.
 MAX_IDENTITIES = 50
-# How often a login is tried again that met a concurrent one of the same identity or email.
+# Retries of a login after a conflict with a concurrent one of the same identity or email.
 ATTEMPTS = 3
 
 
 def find_or_join(provider: "Provider", profile: Profile) -> ExternalIdentity:
-    """Return the identity of a profile; a new one is added to its user, who may be new, too.
+    """Return the identity of a profile; a new one is added to a new or existing user.
 
-    Raises LoginError for the email of a user to whom it must not be added, and if no user may be
-    registered, and TooManyRequests as `prepare_user_without_password` does.
+    Raises LoginError if the identity must not be added to the user with this email, or no user may
+    be registered, and TooManyRequests as `prepare_user_without_password` does.
     """
     for _ in range(ATTEMPTS):
         if (identity := _find_and_touch(provider.provider, profile)) is not None:
@@ -48,7 +48,7 @@ def find_or_join(provider: "Provider", profile: Profile) -> ExternalIdentity:
         try:
             return _join(provider, profile)
         except IntegrityError:
-            # A concurrent request was first: now there is the identity, or the user.
+            # A concurrent request came first: now the identity or the user exists.
             continue
         except LoginError:
             # A concurrent login of the same identity may have registered the user.
@@ -59,7 +59,7 @@ def find_or_join(provider: "Provider", profile: Profile) -> ExternalIdentity:
 
 
 def link(provider: str, profile: Profile, user_id: Id, session: str) -> ExternalIdentity:
-    """Add an identity to a user, by the session with this digest.
+    """Add an identity to the user of the session with this digest.
 
     Raises LoginError if another user has it, or if the session has ended meanwhile.
     """
@@ -88,7 +88,7 @@ def list_identities(user_id: Id) -> Sequence[ExternalIdentity]:
 
 
 def unlink(user_id: Id, identity_id: Id | None, name: object) -> None:
-    """Remove an identity from a user; `name` is its id as it was asked for.
+    """Remove an identity from a user; `name` is its requested id.
 
     Raises ModelNotFound, or LastCredential for the last way to log in.
     """
@@ -102,12 +102,12 @@ def unlink(user_id: Id, identity_id: Id | None, name: object) -> None:
         if not login_methods.has_other(user, _key(identity)):
             raise errors.LastCredential()
         _remove(user, [identity])
-        # A login by it must not be ended now.
+        # A concurrent login by it must not succeed.
         delete_scoped(user_id, TICKET_SCOPE)
 
 
 def logs_in(user_id: Id, without: str) -> bool:
-    """Tell whether a user has another identity, by whose provider one can still log in."""
+    """Return True if a user has another identity whose provider can still be used to log in."""
     providers = [client.provider for client in clients.current.values()]
     configured = {provider.provider for provider in providers if provider.login}
     return any(
@@ -128,10 +128,10 @@ def find_unproven(user: User, email: str) -> list[LoginMethod]:
 
 
 def remove_unproven(user: User, email: str, kept: Collection[str]) -> int:
-    """Remove the identities that were added before this address was proved, and are not kept.
+    """Remove the identities added before this address was proved, except the kept ones.
 
-    The others are those of its owner. Call it in the transaction of the proof; returns how many
-    were removed.
+    The kept ones become the owner's. Call it in the transaction of the proof; returns the number of
+    removed identities.
     """
     unproven = db.session.scalars(select(ExternalIdentity).where(*_is_unproven(user, email))).all()
     for identity in unproven:
@@ -153,7 +153,7 @@ def _key(identity: ExternalIdentity) -> str:
 
 
 def _name(identity: ExternalIdentity) -> str | None:
-    """Return who the user is at the provider."""
+    """Return the user's name at the provider."""
     named = (identity.profile.get(claim) for claim in ("email", "login", "name"))
     return next(filter(None, named), None)
 
@@ -170,7 +170,7 @@ def _remove(user: User, identities: Sequence[ExternalIdentity], actor_id: Id | N
 
 
 def _find_and_touch(provider: str, profile: Profile) -> ExternalIdentity | None:
-    """Return the identity of a profile, which has this profile from now on."""
+    """Return the identity of a profile, and update its claims."""
     known = ExternalIdentity.issuer == profile.issuer, ExternalIdentity.subject == profile.subject
     new = {"profile": dict(profile.claims), "provider": provider, "last_used": now()}
     changed = update(ExternalIdentity).where(*known).values(new).returning(ExternalIdentity)
@@ -178,7 +178,7 @@ def _find_and_touch(provider: str, profile: Profile) -> ExternalIdentity | None:
 
 
 def _join(provider: "Provider", profile: Profile) -> ExternalIdentity:
-    """Add a new identity to the user who has its email, or to a new user."""
+    """Add a new identity to the user with its email, or to a new user."""
     if profile.email is None:
         raise LoginError("the profile has no valid email address")
     user = find_user(profile.email, provider.realm)
@@ -195,7 +195,7 @@ def _join(provider: "Provider", profile: Profile) -> ExternalIdentity:
 
 
 def _check_proven(user: User, profile: Profile, trust_email: bool) -> None:
-    """Raise LoginError if the user who has the email must not get the identity."""
+    """Raise LoginError if the identity must not be added to the user with this email."""
     if user.disabled_at is not None:
         raise LoginError("the user is disabled", user_id=user.id)
     if not profile.email_verified:
@@ -224,7 +224,7 @@ def _register(provider: "Provider", profile: Profile) -> ExternalIdentity:
 
 
 def _claim(provider: "Provider", user: User) -> None:
-    """Take an account whose address was never verified from whoever registered it."""
+    """Take an account whose address was never verified away from whoever registered it."""
     if not claim_account(user, provider.label, provider=provider.provider):
         raise LoginError("the user was changed meanwhile", user_id=user.id)
     all_identities = select(ExternalIdentity).where(ExternalIdentity.user_id == user.id)
@@ -239,9 +239,9 @@ def _require_session(user_id: Id, digest: str) -> None:
 
 
 def _add(provider: str, profile: Profile, user_id: Id) -> ExternalIdentity:
-    """Add a new identity in the open transaction; raise IntegrityError if there is one already.
+    """Add a new identity in the open transaction; raise IntegrityError if it exists.
 
-    Raises LoginError for a user with too many.
+    Raises LoginError for a user with too many identities.
     """
     if _count(user_id) >= MAX_IDENTITIES:
         raise LoginError(f"the user has {MAX_IDENTITIES} identities already", user_id=user_id)
@@ -262,7 +262,7 @@ def _add(provider: str, profile: Profile, user_id: Id) -> ExternalIdentity:
 
 
 def _proven_email(user_id: Id) -> str | None:
-    """Return the address of a user as it now is, if it is verified and the user is not disabled."""
+    """Return a user's current address, if it is verified and the user is not disabled."""
     enabled = User.id == user_id, User.disabled_at.is_(None)
     return db.session.scalar(select(User.email).where(*enabled, User.email_verified == true()))
 

@@ -1,4 +1,4 @@
-"""The service for logins by providers: begin one, and end it with a session or an identity."""
+"""The service for logins by providers: begin one, and finish it with a session or an identity."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -31,27 +31,27 @@ from .models import ExternalIdentity
 from .profiles import Profile
 from .routes import ProviderRoute
 
-# The line of the log for each login that is refused.
+# The log line of a refused login.
 REFUSAL = "a login by %s failed: %s"
 
 
 def begin(
     client: ProviderClient, route: ProviderRoute, browser_token: str, link_user_id: Id | None = None
 ) -> str:
-    """Begin a login, or for a user adding an identity; return the address at the provider.
+    """Begin a login, or adding an identity to a user; return the provider's URL.
 
     Raises TooManyRequests, or LoginFailed if the provider cannot be reached.
     """
     with refusals(client):
         count(PROVIDER_LOGIN, current_network())
-        # Before the flow is stored: a provider that is down costs no row.
+        # Before the flow is stored, so that a provider that is down costs no row.
         endpoint = client.authorization_endpoint()
     flow = flows.begin(client.provider.name, browser_token, link_user_id)
     return client.authorization_url(endpoint, route, flow.state, flow.nonce, flow.verifier)
 
 
 def finish(client: ProviderClient, answer: Mapping[str, str], browser_token: str) -> IssuedToken:
-    """End a login with the provider's answer: open a session.
+    """Finish a login with the provider's response: open a session.
 
     Raises LoginFailed, AccountExists, EmailNotVerified or TooManyRequests.
     """
@@ -64,9 +64,9 @@ def finish(client: ProviderClient, answer: Mapping[str, str], browser_token: str
 def finish_link(
     client: ProviderClient, answer: Mapping[str, str], browser_token: str, session: LiveToken
 ) -> ExternalIdentity:
-    """End adding an identity to the user of a session, with the provider's answer.
+    """Finish adding an identity to the user of a session, with the provider's response.
 
-    Raises LoginFailed, also if another user has begun it, TooManyRequests, and what `link` does.
+    Raises LoginFailed, also if another user began it, TooManyRequests, and the errors of `link`.
     """
     route = client.provider.link
     with refusals(client), count_failure(LOGIN_ADDRESS, current_network()):
@@ -78,15 +78,15 @@ def finish_link(
 
 
 def login_with_id_token(client: ProviderClient, id_token: str, nonce: str | None) -> IssuedToken:
-    """Log in with an ID token that an app got from the provider; each is accepted once.
+    """Log in with a provider's ID token from an app; each token is accepted once.
 
-    Raises what `finish` does.
+    Raises the errors of `finish`.
     """
     with refusals(client), count_failure(LOGIN_ADDRESS, current_network()):
         profile = client.check_id_token(id_token, nonce)
-        # No longer than this is any token accepted.
+        # No token is accepted for longer than this.
         expires_at = now() + timedelta(seconds=MAX_AGE + 2 * LEEWAY)
-        # Without the signature, of which there may be several for the same token.
+        # Without the signature, because the same token may have several.
         signed = id_token.rpartition(".")[0]
         if not flows.use_once(client.provider.name, signed, expires_at):
             raise LoginError("the ID token was used before")
@@ -100,7 +100,7 @@ def _profile(
     browser_token: str,
     is_link: bool,
 ) -> tuple[flows.Flow, Profile]:
-    """Return the flow that an answer ends, and the user whom it names; raise LoginError."""
+    """Return the flow that a response finishes, and the user in it; raise LoginError."""
     flow = flows.consume(client.provider.name, browser_token, answer.get("state", ""), is_link)
     if flow is None or route is None:
         raise LoginError("this browser has not begun it, or it is over")
@@ -134,14 +134,14 @@ def _open_session(client: ProviderClient, profile: Profile) -> IssuedToken:
 
 
 def _methods(provider: Provider, profile: Profile) -> tuple[str, ...]:
-    """Return the methods of a login; `mfa` if the provider has asked for several factors."""
+    """Return the methods of a login, with `mfa` if the provider required several factors."""
     has_method = not provider.strong_amr.isdisjoint(profile.amr)
     return ("fed", "mfa") if has_method or profile.acr in provider.strong_acr else ("fed",)
 
 
 @contextmanager
 def refusals(client: ProviderClient) -> Iterator[None]:
-    """Bound the time of a login's requests; log why it is refused, and raise the client's error."""
+    """Limit the time of a login's requests; log its failure, and raise the client's error."""
     name = client.provider.provider
     try:
         with client.http.deadline():
@@ -151,6 +151,6 @@ def refusals(client: ProviderClient) -> Iterator[None]:
         record_attempt(Action.LOGIN_FAILED, refused.user_id, provider=name, reason=str(refused))
         raise refused.answer() from None
     except TooManyRequests as error:
-        # The audit log has it already, with the throttle.
+        # The throttle has already recorded it in the audit log.
         current_app.logger.warning(REFUSAL, name, error.description)
         raise

@@ -1,4 +1,4 @@
-"""The tables of identities and of logins under way."""
+"""The tables of identities and pending logins."""
 
 from datetime import datetime
 from typing import Any
@@ -13,14 +13,14 @@ from app.database.session import Model
 from app.ids import Id
 from app.times import now
 
-#: Characters of an issuer; OpenID Connect bounds a subject only.
+#: Maximum characters of an issuer; OpenID Connect only limits subjects.
 MAX_ISSUER = 255
-#: Characters of a subject (OpenID Connect Core, 2).
+#: Maximum characters of a subject (OpenID Connect Core, 2).
 MAX_SUBJECT = 255
 
 
 class ExternalIdentity(Model):
-    """A user as a provider knows it: the provider's issuer and its subject, never the email."""
+    """A user at a provider, identified by the issuer and its subject, never by the email."""
 
     __tablename__ = "identities"
     __table_args__ = (
@@ -30,30 +30,30 @@ class ExternalIdentity(Model):
 
     id: Mapped[int] = mapped_column(IntegerId, primary_key=True)
     user_id: Mapped[Id] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
-    # The name of the provider when the identity was last used.
+    # The provider's name at the last use of the identity.
     provider: Mapped[str] = mapped_column(String(64))
     issuer: Mapped[str] = mapped_column(String(MAX_ISSUER))
     subject: Mapped[str] = mapped_column(String(MAX_SUBJECT))
-    # The claims about the user at the last login.
+    # The user's claims at the last login.
     profile: Mapped[dict[str, Any]] = mapped_column(Json())
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
     last_used: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
-    # The verified address of the user when it was added or kept by its owner. If it is not the
-    # user's address, somebody else may have added it.
+    # The verified address of the user when the identity was added, or kept by the owner. If the
+    # user now has another one, somebody else may have added the identity.
     proven_email: Mapped[str | None] = mapped_column(String(320))
 
 
 class LoginFlow(Model):
-    """A login that a browser has begun, or an ID token that was used and must not be used again."""
+    """A login begun by a browser, or a used ID token that must not be accepted again."""
 
     __tablename__ = "login_flows"
 
-    # Of the parameter `state`.
+    # The digest of the parameter `state`.
     state_digest: Mapped[str] = mapped_column(String(64), primary_key=True)
-    # Of the cookie of the browser.
+    # The digest of the browser's cookie.
     browser_digest: Mapped[str] = mapped_column(String(64))
     provider: Mapped[str] = mapped_column(String(64))
-    # Of PKCE (RFC 7636).
+    # The code verifier of PKCE (RFC 7636).
     verifier: Mapped[str] = mapped_column(String(128))
     nonce: Mapped[str] = mapped_column(String(64))
     # The user to whom an identity is to be added; None for a login.

@@ -1,4 +1,4 @@
-"""Presets of known providers, and the passport modules that stand for them."""
+"""Presets of known providers, and the passport modules that they replace."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,19 +9,20 @@ class Preset:
     """A kind of provider."""
 
     label: str
-    # Of OpenID Connect: where the discovery document is, unless the settings say so. Of OAuth 2.0:
-    # the issuer with which identities are stored.
+    # OpenID Connect: the default URL of the discovery document. OAuth 2.0: the issuer stored with
+    # identities.
     issuer: str | None
     scope: str
-    # Settings with their values where they are not given. A provider of OAuth 2.0 has its endpoints
-    # here, by passport's names; one of OpenID Connect has a discovery document.
+    # Default values of settings. For OAuth 2.0 they contain the endpoints, by passport's names; for
+    # OpenID Connect, a discovery document does.
     defaults: Mapping[str, str] = field(default_factory=dict)
-    # The key of what reads a profile, in OAUTH_PROFILES of `client`; None for OpenID Connect.
+    # The key in OAUTH_PROFILES of `client` of the function that reads a profile; None for OpenID
+    # Connect.
     profile: str | None = None
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """The settings of an entry that has none of its own."""
+        """The default settings of an entry."""
         issuer = {"issuer": self.issuer} if self.issuer else {}
         return {"label": self.label, **issuer, **self.defaults}
 
@@ -40,7 +41,7 @@ PRESETS = {
         "openid email profile",
         {"tenant": "common"},
     ),
-    # Apple answers by GET only where neither email nor name is asked for.
+    # Apple only answers by GET if neither email nor name is requested.
     "apple": Preset(
         "Apple", "https://appleid.apple.com", "openid email", {"callbackHTTPMethod": "post"}
     ),
@@ -70,7 +71,7 @@ PRESETS = {
     ),
 }
 
-# The modules of `providers.json` that are known.
+# The known modules of `providers.json`.
 MODULES = {
     "passport-google-oauth": "google",
     "passport-google-oauth2": "google",

@@ -1,40 +1,40 @@
-"""Routes of a provider: those of logins, and those that add identities."""
+"""Routes of a provider: for logins, and for adding identities."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# The settings of a provider, by LoopBack 3's names.
+# A provider's settings, by LoopBack 3's names.
 Entry = Mapping[str, Any]
 
-# Where LoopBack 3 leads without `successRedirect`.
+# LoopBack 3's default of `successRedirect`.
 LOGIN_SUCCESS, LINK_SUCCESS = "/auth/account", "/link/account"
 
 
 @dataclass(frozen=True)
 class ProviderRoute:
-    """The paths of a login or of adding an identity, and the redirects at its end."""
+    """The paths of a login or of adding an identity, and the redirects when it is finished."""
 
     path: str
     callback_path: str
     success_redirect: str
     # None: a failure is answered as an error.
     failure_redirect: str | None
-    # Whether the failure redirect gets the error's code in its query.
+    # Whether the failure redirect has the error's code in its query.
     names_error: bool
-    # Whether the answer is JSON, without redirect and cookies.
+    # Whether the response is JSON, without redirect and cookies.
     json: bool
 
     @property
     def token_path(self) -> str:
-        """Where apps log in with an ID token, at a provider of OpenID Connect."""
+        """The path at which apps log in with an ID token of an OpenID Connect provider."""
         return f"{self.path}/token"
 
 
 def find_routes(
     name: str, entry: Entry, linked: set[str]
 ) -> tuple[ProviderRoute | None, ProviderRoute | None]:
-    """Return the routes of an entry: that of logins, and that of adding identities."""
+    """Return an entry's routes: one for logins, and one for adding identities."""
     provider = entry["provider"] or name
     login = None if entry["link"] else _login_route(name, entry)
     links_itself = entry["link"] or provider not in linked
@@ -44,7 +44,7 @@ def find_routes(
 def served_paths(
     entry: Entry, login: ProviderRoute | None, link: ProviderRoute | None
 ) -> Iterator[str]:
-    """Yield the paths that an entry is served at."""
+    """Yield the paths at which an entry is served."""
     for route in filter(None, (login, link)):
         yield route.path
         yield route.callback_path.rstrip("/")
@@ -58,7 +58,7 @@ def _login_route(name: str, entry: Entry) -> ProviderRoute:
 
 
 def _link_route(provider: str, entry: Entry) -> ProviderRoute:
-    """Return where an identity is added: for an entry with `link` the paths that it names."""
+    """Return the route for adding identities; an entry with `link` sets its paths."""
     path, callback = f"/link/{provider}", entry["linkCallbackPath"]
     if not entry["link"]:
         return _route(path, callback, LINK_SUCCESS, {**entry, "json": False})
@@ -67,7 +67,7 @@ def _link_route(provider: str, entry: Entry) -> ProviderRoute:
 
 
 def _route(path: str, callback: str | None, success: str, entry: Entry) -> ProviderRoute:
-    # Unlike the callback path, no provider knows it to the letter.
+    # Unlike the callback path, it need not be registered exactly at any provider.
     path = path.rstrip("/")
     return ProviderRoute(
         path,

@@ -1,4 +1,4 @@
-"""The schemas of a provider's settings, of an ID token that an app sends, and of identities."""
+"""Schemas of a provider's settings, of an app's ID token, and of identities."""
 
 from collections.abc import Callable
 
@@ -11,17 +11,17 @@ from app.rest.fields.json import Object
 from .addresses import is_secure
 from .models import MAX_ISSUER
 
-# A path as a route: without Flask's placeholders.
+# A path as a route, without Flask's placeholders.
 PATH = validate.Regexp(r"(/[\w.~:@-]+)+/?\Z", error="must be a path such as /auth/google")
-#: Characters of the code that a provider sends.
+#: Maximum characters of a provider's code.
 MAX_CODE = 4096
-#: Characters of an ID token.
+#: Maximum characters of an ID token.
 MAX_ID_TOKEN = 16_384
-#: Characters of the nonce that an app sends.
+#: Maximum characters of an app's nonce.
 MAX_NONCE = 255
 
 
-# Settings that are addresses, by passport's names.
+# Settings that are URLs, by passport's names.
 URLS = ("issuer", "authorizationURL", "tokenURL", "userProfileURL", "userEmailURL", "profileURL")
 
 
@@ -45,7 +45,7 @@ def _required(missing: str, longest: int, *checks: Callable[[str], object]) -> f
 
 
 class Scope(fields.Field[list[str]]):
-    """The words of a scope: a list, or a text with spaces between them."""
+    """The words of a scope: a list, or a text separated by spaces."""
 
     def _deserialize(self, value: object, *args: object, **kwargs: object) -> list[str]:
         words = value.split() if isinstance(value, str) else value
@@ -58,7 +58,7 @@ class ProviderSchema(marshmallow.Schema):
     """An entry of PROVIDERS: the keys of LoopBack 3's `providers.json`, and a few more."""
 
     class Meta:
-        """Keys of passport modules that are not used here are warned of."""
+        """Unused keys of passport modules cause warnings."""
 
         unknown = INCLUDE
 
@@ -79,7 +79,7 @@ class ProviderSchema(marshmallow.Schema):
     scope = Scope(load_default=None)
     json = fields.Boolean(load_default=False)
     link = fields.Boolean(load_default=False)
-    # Those of passport modules.
+    # Keys of passport modules.
     issuer = _required(
         "is missing: the address of the provider, such as https://id.example.com",
         MAX_ISSUER,
@@ -91,7 +91,7 @@ class ProviderSchema(marshmallow.Schema):
     userProfileURL = _text(_check_url)  # noqa: N815
     userEmailURL = _text(_check_url)  # noqa: N815
     profileURL = _text(_check_url)  # noqa: N815
-    # Ours.
+    # Keys that LoopBack 3 does not have.
     label = fields.String(load_default=None, validate=validate.Length(1, 64))
     trustEmail = fields.Boolean(load_default=False)  # noqa: N815
     realm = fields.String(load_default="", validate=validate.Length(max=255))
@@ -101,10 +101,10 @@ class ProviderSchema(marshmallow.Schema):
 
 
 class IdTokenSchema(Schema):
-    """The body of a login with an ID token that an app got from the provider."""
+    """The body of a login with a provider's ID token from an app."""
 
     class Meta:
-        """Ignore other keys; an access token is not taken for an ID token."""
+        """Ignore unknown keys; an access token does not count as an ID token."""
 
         unknown = EXCLUDE
 

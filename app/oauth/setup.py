@@ -1,4 +1,4 @@
-"""Switching logins by providers on: the libraries that they need are an extra."""
+"""Setup of logins by providers, whose libraries are an extra."""
 
 from importlib import import_module
 
@@ -12,7 +12,7 @@ from .models import LoginFlow
 
 
 def init_app(app: Flask) -> None:
-    """Serve the configured providers; raise ConfigurationError if their libraries are missing."""
+    """Serve the configured providers; raise ConfigurationError if the libraries are missing."""
     require_extra("PROVIDERS", "oidc", "authlib", "joserfc")
     import_module("app.oauth.views").init_app(app)
     purger.of(app).add(LoginFlow.__tablename__, purge_batch)

@@ -1,4 +1,4 @@
-"""The pages of browsers and apps that log in by a provider, at the paths of the settings."""
+"""Views for browsers and apps that log in by a provider, at the configured paths."""
 
 from collections.abc import Callable
 from functools import partial, wraps
@@ -31,18 +31,18 @@ from .models import MAX_ISSUER
 from .routes import ProviderRoute
 from .schemas import MAX_CODE, IdTokenSchema
 
-# The cookie of the browser in which a login begins. With the prefix no other host can set it.
+# The cookie of the browser that begins a login. With this prefix, no other host can set it.
 FLOW_COOKIE, SECURE_PREFIX = "login_flow", "__Host-"
-# Characters of a value that this cookie may have.
+# Maximum characters of this cookie's value.
 MAX_BROWSER_TOKEN = 64
-# The parameters of a provider's answer, with the most characters that are read of them.
+# The parameters of a provider's response, with the maximum characters of each.
 ANSWER = {"code": MAX_CODE, "state": 64, "iss": MAX_ISSUER, "error": 64}
 
 View = Callable[[ProviderClient, ProviderRoute], ResponseReturnValue]
 
 
 def init_app(app: Flask) -> None:
-    """Serve the providers of the settings; raise ConfigurationError for settings that cannot be."""
+    """Serve the configured providers; raise ConfigurationError for invalid settings."""
     served = (rule.rule.rstrip("/") for rule in app.url_map.iter_rules())
     configuration = configure(app.config, served)
     for warning in configuration.warnings:
@@ -90,7 +90,7 @@ def _add(
 
 
 def _with_redirect(view: View) -> View:
-    """Wrap a view: where the settings say so, a failure is a redirect."""
+    """Wrap a view, so that failures are redirects if the settings say so."""
 
     @wraps(view)
     def respond(client: ProviderClient, route: ProviderRoute) -> ResponseReturnValue:
@@ -109,14 +109,14 @@ def _with_redirect(view: View) -> View:
 
 @_with_redirect
 def begin_login(client: ProviderClient, route: ProviderRoute) -> ResponseReturnValue:
-    """Lead to the provider."""
+    """Redirect to the provider."""
     browser_token = _browser_token() or new_browser_token()
     return _to_provider(login.begin(client, route, browser_token), browser_token)
 
 
 @_with_redirect
 def finish_login(client: ProviderClient, route: ProviderRoute) -> ResponseReturnValue:
-    """Open a session for the user whom the provider's answer names."""
+    """Open a session for the user in the provider's response."""
     token = login.finish(client, _answer(request.args), _browser_token())
     if route.json:
         return jsonify({"access_token": token.id, "userId": token.user_id})
@@ -127,10 +127,10 @@ def finish_login(client: ProviderClient, route: ProviderRoute) -> ResponseReturn
 
 @_with_redirect
 def begin_link(client: ProviderClient, route: ProviderRoute) -> ResponseReturnValue:
-    """Lead a user who is logged in to the provider.
+    """Redirect a logged-in user to the provider.
 
-    Only from a page of this site: another one could lead the user to add its own identity. Of a
-    user with a second factor, only after a recent login.
+    Only from a page of this site: another site could otherwise make the user add its own identity.
+    Users with a second factor need a recent login.
     """
     session = _require_session(client, from_this_site=True)
     require_recent_of_strong(session)
@@ -140,7 +140,7 @@ def begin_link(client: ProviderClient, route: ProviderRoute) -> ResponseReturnVa
 
 @_with_redirect
 def finish_link(client: ProviderClient, route: ProviderRoute) -> ResponseReturnValue:
-    """Add the identity that the provider's answer names to the user who is logged in."""
+    """Add the identity in the provider's response to the logged-in user."""
     session = _require_session(client, from_this_site=False)
     identity = login.finish_link(client, _answer(request.args), _browser_token(), session)
     if route.json:
@@ -149,12 +149,12 @@ def finish_link(client: ProviderClient, route: ProviderRoute) -> ResponseReturnV
 
 
 def repeat_as_get(route: ProviderRoute) -> ResponseReturnValue:
-    """Repeat an answer that another site's form brings: only then the browser sends its cookie."""
+    """Repeat a response sent by another site's form, so that the browser sends its cookie."""
     return _redirect(f"{route.callback_path}?{urlencode(_answer(request.form))}", 303)
 
 
 def login_with_token(client: ProviderClient) -> ResponseReturnValue:
-    """Log in with an ID token that an app got from the provider."""
+    """Log in with a provider's ID token from an app."""
     body = IdTokenSchema().load(read_body())
     token = login.login_with_id_token(client, body["id_token"], body["nonce"])
     response = jsonify(AccessTokenSchema().dump(token))
@@ -163,9 +163,9 @@ def login_with_token(client: ProviderClient) -> ResponseReturnValue:
 
 
 def _require_session(client: ProviderClient, from_this_site: bool) -> LiveToken:
-    """Return the session of the user who is logged in, but not by a token in the address.
+    """Return the session of the logged-in user, unless its token is in the URL.
 
-    Such an address could be somebody else's, who would get the identity of whoever opens it.
+    Such a URL could be somebody else's, who would get the identity of the user who opens it.
     """
     identity = current_identity()
     location = identity.transport.location if identity.transport else None
@@ -190,9 +190,9 @@ def _redirect(url: str, status: int = 302) -> Response:
 
 
 def _answer(values: MultiDict[str, str]) -> dict[str, str]:
-    """Return the parameters of a provider's answer.
+    """Return the parameters of a provider's response.
 
-    One that is repeated, too long or not printable ASCII is left out (RFC 6749, 3.1 and A).
+    A repeated, too long or not printable ASCII one is left out (RFC 6749, 3.1 and A).
     """
     found = {name: values.getlist(name) for name in ANSWER}
     once = {name: given[0] for name, given in found.items() if len(given) == 1}
@@ -226,7 +226,7 @@ def _to_provider(url: str, browser_token: str) -> Response:
 def _browser_token() -> str:
     """Return the value of the browser's cookie; "" if there is none.
 
-    One browser may have several logins under way.
+    A browser may have several pending logins.
     """
     value = request.cookies.get(_cookie_name(), "")
     return value if len(value) <= MAX_BROWSER_TOKEN else ""

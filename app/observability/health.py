@@ -1,4 +1,4 @@
-"""Health checks: whether the process answers, and whether it can do its work."""
+"""Health checks: whether the process answers, and whether it can serve."""
 
 import time
 from collections.abc import Callable
@@ -20,16 +20,16 @@ from app.times import iso_time, now
 bp = Blueprint("health", __name__)
 status_bp = Blueprint("status", __name__)
 
-# When the app was made: the time, and what the monotonic clock said.
+# When the app was created: the time, and the monotonic clock.
 started = AppState[tuple[datetime, float]]("time of its start")
-# Returns False as soon as the process stops; `/ready` then answers 503.
+# Returns False when the process is stopping; `/ready` then answers 503.
 is_serving = AppState[Callable[[], bool]]("sign of stopping", factory=lambda _app: lambda: True)
 
 
 def init_app(app: Flask) -> None:
-    """Serve the health checks at the root, and the status there and at the base path.
+    """Serve the health checks at the root, and the status at the root and the base path.
 
-    At the root a front end has its page instead.
+    With a front end, the root has its page instead of the status.
     """
     started.set(app, (now(), time.monotonic()))
     app.register_blueprint(bp)
@@ -40,16 +40,16 @@ def init_app(app: Flask) -> None:
 
 @bp.get("/health")
 def health() -> ResponseReturnValue:
-    """Tell that the process answers; asks nothing else."""
+    """Return that the process is alive; nothing else is checked."""
     return jsonify({"status": "ok"})
 
 
 @bp.get("/ready")
 def ready() -> ResponseReturnValue:
-    """Tell whether the process can serve; raise NotReady.
+    """Return True if the process can serve; raise NotReady.
 
-    It can on a database that a newer release has migrated: then that release is being rolled out,
-    one process after the other.
+    A database migrated by a newer release is accepted: that release is being rolled out, process by
+    process.
     """
     check_ready()
     return jsonify({"status": "ready"})
@@ -71,12 +71,12 @@ def check_ready() -> None:
 
 @status_bp.get("/")
 def status() -> ResponseReturnValue:
-    """Tell since when the process has been running, as LoopBack 3 does."""
+    """Return the start time and uptime of the process, as LoopBack 3 does."""
     return jsonify(read_uptime())
 
 
 def read_uptime() -> dict[str, object]:
-    """Return since when the process has been running, and the seconds since."""
+    """Return the start time of the process, and the seconds since."""
     time_started, at = started.current
     return {"started": iso_time(time_started), "uptime": round(time.monotonic() - at, 3)}
 
@@ -94,6 +94,6 @@ def _check_migrated(database: Connection, chain: Chain) -> None:
 
 @cache
 def revisions(chain: Chain) -> tuple[set[str], set[str]]:
-    """Return the revisions of a chain, and its newest ones."""
+    """Return a chain's newest applied revisions, and its newest ones."""
     migrations = chain.migrations
     return set(migrations), newest(migrations.values())

@@ -1,4 +1,4 @@
-"""Formatters of log lines: text, or JSON for programs that collect them."""
+"""Formatters of log lines: text, or JSON for log collectors."""
 
 import json
 import logging
@@ -14,30 +14,30 @@ from app.times import iso_time
 
 from .origin import current_request_id
 
-# What a path may have of an access token, as LoopBack's clients write one after `accessTokens/`.
+# An access token in a path: LoopBack's clients write one after `accessTokens/`.
 TOKEN = re.compile("[A-Za-z0-9]{64}", re.ASCII)
 TEXT, JSON = "text", "json"
 
 
 def init_app(app: Flask) -> None:
-    """Write the app's messages to standard error, or to where the server's errors go."""
+    """Write the app's log to standard error, or to the server's error stream."""
     handler = logging.StreamHandler(cast("TextIO", wsgi_errors_stream))
     handler.setFormatter(make_formatter(app.config["LOG_FORMAT"]))
     app.logger.handlers[:] = [handler]
 
 
 def make_formatter(form: str) -> logging.Formatter:
-    """Return the formatter of a form: TEXT or JSON."""
+    """Return the formatter for a format: TEXT or JSON."""
     return JsonFormatter() if form == JSON else TextFormatter()
 
 
 def without_token(path: str) -> str:
-    """Return a path for the log, in which an access token is masked."""
+    """Return a path for the log, with an access token masked."""
     return TOKEN.sub("***", path)
 
 
 class RequestRecord(logging.LogRecord):
-    """The record of a request; logging would find out by which line and thread it was made."""
+    """A request's record, without the line and thread that logging would look up."""
 
     def __init__(self, logger: str, fields: dict[str, object]) -> None:
         self.name, self.levelno, self.levelname = logger, logging.INFO, "INFO"
@@ -47,7 +47,7 @@ class RequestRecord(logging.LogRecord):
         self.exc_info = self.exc_text = self.stack_info = None
 
     def getMessage(self) -> str:  # noqa: N802
-        """Return the text of the line; the JSON has the fields themselves."""
+        """Return the text of the line; JSON uses the fields instead."""
         of = self.fields
         return (
             f'{of["address"] or "-"} "{of["method"]} {of["path"]}" {of["status"]} {of["bytes"]}'
@@ -63,12 +63,12 @@ class TextFormatter(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
-        """Return the time in UTC as in the API: ISO 8601 with milliseconds."""
+        """Return the time in UTC in the API's format: ISO 8601 with milliseconds."""
         return iso_time(datetime.fromtimestamp(record.created, UTC))
 
 
 class JsonFormatter(TextFormatter):
-    """Writes an object a line; a line about a request has its `fields` instead of a message."""
+    """Writes a JSON object on each line; a request's has its `fields` in place of a message."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the object of a record."""

@@ -1,4 +1,4 @@
-"""The origin of the current work: the client's address, program and user, and the request id."""
+"""The origin of the current work: client address, user agent, user, and request id."""
 
 from contextlib import suppress
 from ipaddress import IPv6Address, ip_address, ip_network
@@ -10,22 +10,22 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from app.ids import Id
 
-#: Characters of a `User-Agent` header that a session keeps.
+#: Maximum characters of a `User-Agent` header stored with a session.
 MAX_USER_AGENT = 200
-#: Characters of a client's address that are kept; an IPv6 address has at most 45, without its zone.
+#: Maximum characters of a client's address; an IPv6 address has at most 45, without its zone.
 MAX_ADDRESS = 64
-# What a request's environment has of its route and its caller.
+# Keys in a request's environment for its route and its caller.
 ROUTE, USER_ID = "ostiary.route", "ostiary.user_id"
 
 
 class Origin(NamedTuple):
-    """Where work comes from; outside of a request every field but the request id is None."""
+    """The origin of work; outside of a request every field but the request id is None."""
 
-    # As the last trusted proxy states it (TRUSTED_PROXIES), else that of the connection.
+    # As stated by the last trusted proxy (TRUSTED_PROXIES), else of the connection.
     address: str | None = None
     user_agent: str | None = None
     request_id: str | None = None
-    # The user who is logged in. A mailed token says who may read the mails, not who acts.
+    # The logged-in user. A mailed token shows who can read the mails, not who is acting.
     user_id: Id | None = None
 
 
@@ -42,7 +42,7 @@ def current_origin() -> Origin:
 
 
 def current_request_id() -> str | None:
-    """Return the id of the current request, or of the one whose consequences this is."""
+    """Return the id of the current request, or of the one that caused this work."""
     if has_request_context():
         request_id: str | None = request.environ.get("HTTP_X_REQUEST_ID")
         return request_id
@@ -50,36 +50,36 @@ def current_request_id() -> str | None:
 
 
 def continue_request(request_id: str | None) -> None:
-    """Let the work of this app context, which is no request, be a consequence of a request."""
+    """Attribute the work of this app context, outside of a request, to a request."""
     g.request_id = request_id
 
 
 def note_caller(user_id: Id | None) -> None:
-    """Put the route and the caller's id into the environment, where the server's log finds them."""
-    # What is behind the proxy, each use of which costs several calls.
+    """Put route and caller's id into the environment for the server's access log."""
+    # The objects behind the proxies, since every use of a proxy costs several calls.
     current: Request = request._get_current_object()  # type: ignore[attr-defined]
     current.environ[ROUTE] = current.url_rule
     current.environ[USER_ID] = user_id
 
 
 def current_network() -> str | None:
-    """Return the network by which the current client is counted; None for a command."""
+    """Return the network of the current client, for throttles; None for a command."""
     return network_of(request.remote_addr or "") if has_request_context() else None
 
 
 class Proxies(ProxyFix):
-    """WSGI middleware: the client and the address of the service as trusted proxies state them."""
+    """WSGI middleware: the client and the service's URL, as stated by trusted proxies."""
 
     def _get_real_value(self, trusted: int, value: str | None) -> str | None:
-        """Return what so many trusted proxies say; Werkzeug reads quoted entries, see below."""
+        """Return what so many trusted proxies state; Werkzeug reads quoted entries, see below."""
         return forwarded(value or "", trusted)
 
 
 def forwarded(entries: str, proxies: int) -> str | None:
-    """Return the entry of an `X-Forwarded-` header that so many proxies have followed, or None.
+    """Return the entry of an `X-Forwarded-` header before this number of proxies, or None.
 
-    Counted from the end, where only proxies write: to a parser of quoted strings, a `"` from the
-    client would begin one that hides what the proxies have added to it.
+    Counted from the end, which only proxies write: a parser of quoted strings would let a `"` from
+    the client hide the entries that the proxies have added.
     """
     last = entries.rsplit(",", proxies)[-proxies:]
     if len(last) < proxies or not proxies:
@@ -88,14 +88,15 @@ def forwarded(entries: str, proxies: int) -> str | None:
 
 
 def network_of(address: str) -> str:
-    """Return the network by which the client with an address is counted.
+    """Return the network of a client's address, for throttles.
 
-    An IPv4 address, or the /64 of an IPv6 address, which one client can use all of (RFC 6177).
-    Clients whose address is unknown, as over a Unix socket without a trusted proxy, are one.
+    An IPv4 address, or the /64 of an IPv6 address, all of which may belong to one client (RFC
+    6177). Clients without a known address, such as over a Unix socket without a trusted proxy,
+    count as one.
     """
     address = _without_port(address[:MAX_ADDRESS])
     with suppress(OSError, ValueError):
-        # Most addresses are of this form, which the system reads at a tenth of the cost.
+        # Most addresses have this form, which the system parses ten times as fast.
         return inet_ntop(AF_INET, inet_pton(AF_INET, address))
     try:
         found = ip_address(address)
@@ -109,12 +110,12 @@ def network_of(address: str) -> str:
 
 
 def _without_port(address: str) -> str:
-    """Return the address in what some proxies send: `192.0.2.1:4711` or `[2001:db8::1]:4711`."""
+    """Return the address in formats of some proxies: `192.0.2.1:4711` or `[2001:db8::1]:4711`."""
     if address.startswith("["):
         return address[1:].partition("]")[0]
     return address.partition(":")[0] if address.count(":") == 1 else address
 
 
 def _printable(text: str, length: int) -> str | None:
-    """Return the first characters, as a client may have sent them, without unprintable ones."""
+    """Return the first characters of a client's text, without unprintable ones."""
     return "".join(char if char.isprintable() else "?" for char in text[:length]) or None

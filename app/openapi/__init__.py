@@ -1,4 +1,4 @@
-"""The OpenAPI document and the route that serves it."""
+"""The OpenAPI document and its route."""
 
 from collections.abc import Callable
 from functools import cache, partial
@@ -16,7 +16,7 @@ document_text = AppState[Callable[[], str]]("OpenAPI document")
 
 
 def init_app(app: Flask) -> None:
-    """Serve the document under the base path; it is built by the first request for it."""
+    """Serve the document under the base path; the first request builds it."""
     document_text.set(app, cache(partial(_write, app)))
     app.register_blueprint(bp, url_prefix=app.config["REST_API_ROOT"])
 
@@ -24,14 +24,14 @@ def init_app(app: Flask) -> None:
 @bp.get("/openapi.json")
 def document() -> ResponseReturnValue:
     """Show this document: OpenAPI 3.1 of every operation under the base path."""
-    # The address of the API may differ between requests; the rest is built once.
+    # The API's URL may differ between requests; the rest is built once.
     base = request.script_root + current_app.config["REST_API_ROOT"]
     servers = current_app.json.dumps([{"url": base}])
     rest = document_text.current()
     response = Response(f'{{"servers": {servers}, {rest[1:]}', mimetype="application/json")
     response.add_etag()
     response.headers["Cache-Control"] = "no-cache"
-    # Nothing is changed here that `If-Match` could be about.
+    # `If-Match` has no meaning here, as nothing is changed.
     environ = {name: value for name, value in request.environ.items() if name != "HTTP_IF_MATCH"}
     return response.make_conditional(environ)
 

@@ -1,4 +1,4 @@
-"""Build the OpenAPI document from the declared endpoints, the rules and the schemas."""
+"""The OpenAPI document, built from the declared endpoints, the rules and the schemas."""
 
 from collections import defaultdict
 from importlib.metadata import version
@@ -18,9 +18,9 @@ from .schemas import Json, Schemas
 from .security import security_schemes
 from .tags import add_components
 
-# The name of the view that shows this document.
+# The name of the view that shows the document.
 DOCUMENT = "openapi.document"
-# The verbs in the order of the document; the first of an endpoint has its name as operation id.
+# Verbs in the order of the document; the first of an endpoint's gets its name as operation id.
 VERBS = ("POST", "GET", "PUT", "PATCH", "DELETE")
 
 INTRODUCTION = """\
@@ -45,7 +45,7 @@ def build(app: Flask) -> Json:
         info={"description": INTRODUCTION},
     )
     for collection in _tagged(app):
-        # The rest of it is for those who write Python.
+        # The rest is for readers of the code.
         text = (collection.model.__doc__ or "").partition("\n")[0]
         spec.tag({"name": collection.name, "description": text})
     add_components(spec)
@@ -63,7 +63,7 @@ def build(app: Flask) -> Json:
 
 
 def _tagged(app: Flask) -> list[Collection]:
-    """Return the collections that are served, users first: one registers and logs in first."""
+    """Return the served collections, users first: clients register and log in first."""
     served = {name.partition(".")[0] for name in served_endpoints.of(app)}
     collections = [model for model in served_collections.of(app).values() if model.name in served]
     return sorted(collections, key=lambda model: not model.is_owner_model)
@@ -72,7 +72,7 @@ def _tagged(app: Flask) -> list[Collection]:
 def _paths(app: Flask, schemas: Schemas, shared: dict[str, Json]) -> dict[str, Json]:
     """Return each path with its operations by verb; adds common responses to `shared`.
 
-    A route that is not a declared endpoint is described by its docstring alone.
+    A route without a declared endpoint is described by its docstring alone.
     """
     root, declared = app.config["REST_API_ROOT"], served_endpoints.of(app)
     paths: dict[str, Json] = defaultdict(dict)
@@ -93,7 +93,7 @@ def _paths(app: Flask, schemas: Schemas, shared: dict[str, Json]) -> dict[str, J
 
 
 def _is_off(app: Flask, name: str) -> bool:
-    """Tell whether a route is that of a method which is switched off."""
+    """Return True if a route belongs to a method that is switched off."""
     model, _, method = name.partition(".")
     return method in switched_off.of(app).get(model, ())
 

@@ -63,13 +63,13 @@ REDIRECT: Json = {
 
 
 class EndpointOperation:
-    """Describes an endpoint at one of its routes."""
+    """Describes one of an endpoint's routes."""
 
     def __init__(self, app: Flask, rule: Rule, verb: str, endpoint: Endpoint) -> None:
         resources = served_collections.of(app)
         self._tag = rule.endpoint.partition(".")[0]
         self._resource = resources.get(self._tag)
-        # The resource of the body and the answer: for a relation, its target.
+        # The resource of the body and the response; a relation's target.
         self._subject = resources.get(endpoint.subject or self._tag)
         self._links = find_links(app, endpoint)
         self._answers = [resources[name] for name in endpoint.answers]
@@ -82,7 +82,7 @@ class EndpointOperation:
         self._endpoint = endpoint
 
     def describe(self, schemas: Schemas, shared: dict[str, Json]) -> Json:
-        """Return the operation; adds to `shared` the responses that operations have in common."""
+        """Return the operation; add common responses to `shared`."""
         body, errors = self._body(schemas), responses(self.errors(), shared)
         described = {
             "tags": [self._tag],
@@ -99,18 +99,18 @@ class EndpointOperation:
         return {**described, "requestBody": body} if body else described
 
     def _checks_row(self) -> bool:
-        """Return True if callers get an error of their own for rows that they may only read."""
+        """Return True if callers get another error for rows that they may read but not change."""
         own = self._resource.resource.own_endpoints if self._resource else ()
         is_own = any(self._endpoint.method == endpoint.method for endpoint in own)
         return self._endpoint.finds_row and (is_own or self._endpoint.access != READ)
 
     def _is_owner_id(self) -> bool:
-        """Tell whether the id in the path is that of a user, so that another user's is denied."""
+        """Return True if the id in the path is a user's, so that other users are denied."""
         is_owner_model = self._resource is not None and self._resource.is_owner_model
         return is_owner_model and "id" in self._arguments
 
     def _texts(self) -> Json:
-        """Return the summary and the description, from the view's docstring and the rules."""
+        """Return summary and description, from the view's docstring and the rules."""
         text = inspect.getdoc(self._endpoint.view) or ""
         for word, resource in (("row", self._subject), ("parent", self._resource)):
             if resource is not None:
@@ -134,7 +134,7 @@ class EndpointOperation:
             }
 
     def _argument(self, name: str) -> Json:
-        """Return the schema of an argument in the path: a row's id, or what is declared."""
+        """Return the schema of a path argument: a row's id, or the declared one."""
         if name in self._endpoint.arguments:
             schema: Json = self._endpoint.arguments[name]
             return schema
@@ -145,14 +145,14 @@ class EndpointOperation:
         return {"type": "string"}
 
     def _query_parameters(self, schemas: Schemas) -> Iterator[Json]:
-        """Yield the structured parameter; lists have `count` as well."""
+        """Yield the structured parameter, and `count` for lists."""
         if self._endpoint.query and self._subject is not None:
             name = self._endpoint.query.strip("!")
             resources = self._answers or [self._subject]
             names = [f"{model_name(each)}{name.capitalize()}" for each in resources]
             quoted = " or ".join(f"`{each}`" for each in names)
             required = self._endpoint.query.endswith("!")
-            # No parameter of its own: generated clients would give both other names.
+            # Not a separate parameter: generated clients would rename both.
             header = "" if required else f" Without it, the header `{name}` may have the JSON."
             yield {
                 "name": name,
@@ -160,7 +160,7 @@ class EndpointOperation:
                 "required": required,
                 "description": f"JSON of the schema {quoted}, or in brackets: `{name}[...]=...`."
                 + header,
-                # A string for generators of clients, most of which do not know `content` here.
+                # A string, because most client generators do not support `content` here.
                 "schema": {
                     "type": "string",
                     "contentMediaType": "application/json",
@@ -211,7 +211,7 @@ class EndpointOperation:
         return any_of(answer.format(model_name(resource)) for resource in self._answers)
 
     def errors(self) -> Iterator[HTTPException]:
-        """Yield the errors that it may be answered with, beside those of any operation."""
+        """Yield the errors of the endpoint, besides those of any operation."""
         yield from self._endpoint.errors
         if self._subject is not None:
             yield from self._subject.resource.errors.get(self._endpoint.requires, ())
@@ -221,14 +221,14 @@ class EndpointOperation:
         yield from self._security.errors(self._verb, self._checks_row())
         if self._resource is not None:
             yield from self._row_errors(self._resource)
-        # Logging out reads one whatever the verb.
+        # Logout reads a body for every verb.
         takes_body = self._endpoint.body is not None or self._endpoint.makes_link
         if takes_body and not self._endpoint.max_upload:
             yield from body_errors()
             yield from schema_errors(self._endpoint.body)
 
     def _row_errors(self, resource: Collection) -> Iterator[HTTPException]:
-        """Yield the errors of the filter, of the body's values and of the row id."""
+        """Yield the errors of the filter, the body's values and the row id."""
         subject = self._subject or resource
         if self._endpoint.query:
             name = self._endpoint.query.strip("!")

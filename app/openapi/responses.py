@@ -1,4 +1,4 @@
-"""The OpenAPI error responses: one for each status, with an example of every code."""
+"""OpenAPI error responses: one for each status, with an example of every code."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -25,7 +25,7 @@ RETRY_AFTER = {
         "schema": {"type": "integer", "minimum": 1},
     }
 }
-# The errors that any operation may answer with.
+# The errors of any operation.
 SERVICE_ERRORS = (
     RequestURITooLarge(),
     InternalServerError(),
@@ -45,7 +45,7 @@ def body_errors() -> list[HTTPException]:
 
 
 def schema_errors(body: object) -> Iterator[HTTPException]:
-    """Yield the error of a body that a marshmallow schema refuses, unless it takes all objects."""
+    """Yield the error for a body that a schema refuses, unless it accepts any object."""
     if not isinstance(body, type) or not issubclass(body, marshmallow.Schema):
         return
     schema = body()
@@ -58,7 +58,7 @@ def schema_errors(body: object) -> Iterator[HTTPException]:
 def responses(errors_: Iterable[HTTPException], shared: dict[str, Json]) -> dict[str, Json]:
     """Return the responses of these errors and of SERVICE_ERRORS, by status.
 
-    Adds each response to `shared` and refers to it, because most operations have the same ones.
+    Most operations have the same responses, so they are added to `shared` and referred to.
     """
     ranked = sorted([*errors_, *SERVICE_ERRORS], key=_status)
     by_status = {str(status): _response(list(found)) for status, found in groupby(ranked, _status)}
@@ -78,7 +78,7 @@ def _share(status: str, response: Json, shared: dict[str, Json]) -> Json:
 
 
 def _response(errors_: list[HTTPException]) -> Json:
-    """Return the response of one status, with the description and an example of each code."""
+    """Return the response of a status, with the description and an example of each code."""
     bodies: dict[str, Any] = {}
     descriptions: dict[str, str] = {}
     for error in errors_:

@@ -1,4 +1,4 @@
-"""The JSON schemas of request bodies and responses, derived from marshmallow schemas."""
+"""JSON schemas of request bodies and responses, derived from marshmallow schemas."""
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ from .filter_schemas import filter_schema, where_schema
 
 Json = dict[str, Any]
 
-# What is behind the second name of a schema.
+# The suffix of a schema's second name.
 ANSWER, BODY = "Answer", "Body"
 # The example of a text without one of its own.
 TEXT = "text"
@@ -30,7 +30,7 @@ def ref(name: str) -> Json:
 
 
 def any_of(names: Iterable[str]) -> Json:
-    """Return a reference to one of several named schemas; what has no required parts fits many."""
+    """Return a reference to any of several schemas, as those with optional parts may all match."""
     refs = list(map(ref, names))
     return refs[0] if len(refs) == 1 else {"anyOf": refs}
 
@@ -101,11 +101,11 @@ COMMON_SCHEMAS: dict[str, Json] = {
 
 
 class Schemas:
-    """The document's named schemas; each marshmallow schema is for requests or for responses."""
+    """The named schemas; a marshmallow schema has one for requests and one for responses."""
 
     def __init__(self, converter: OpenAPIConverter, app: Flask) -> None:
         self._converter = converter
-        # With this type, apispec describes the bounds of a number as such.
+        # With this type, apispec writes the bounds of a number.
         converter.field_mapping = {**converter.field_mapping, Number: ("number", None)}
         self._converter.add_attribute_function(  # type: ignore[no-untyped-call]
             _json_schema_function(app.config)
@@ -122,7 +122,8 @@ class Schemas:
             self._convert(resource.schema),
             self._convert(resource.create_schema),
         )
-        # Schemas that nest this one refer to it by name; a nested object has nothing protected.
+        # Schemas that nest this one refer to it by name; nested objects have no protected
+        # properties.
         nested = f"{name}WithRelations" if resource.resource.protected else name
         self._converter.refs[make_schema_key(resource.schema)] = nested
         response = _with_nulls(response_schema(_without_withheld(schema, resource)), resource)
@@ -144,7 +145,7 @@ class Schemas:
     def of_link(self, relation: Relation, model: Collection | None) -> Json:
         """Return the schema of a link of a relation, without the ids of both sides.
 
-        `model` is the one whose rows the links are, if that is served.
+        `model` is the model whose rows are the links, if it is served.
         """
         if model is None:
             return _closed({})
@@ -159,11 +160,11 @@ class Schemas:
         }
 
     def of_answer(self, declared: Any, subject: Collection | None) -> Json:
-        """Return the schema of a declared answer; names in it refer to schemas of `subject`."""
+        """Return the schema of a declared response; names in it refer to schemas of `subject`."""
         return self._schema(declared, response_schema, subject)
 
     def example_of(self, query: str, subject: Collection) -> Json:
-        """Return a `filter` or `where` that selects the row that the example of a body creates."""
+        """Return a `filter` or `where` that selects the row created by a body's example."""
         body = self.named[f"New{model_name(subject)}"]["examples"][0]
         values = {
             name: value
@@ -186,7 +187,7 @@ class Schemas:
         if rows is not None:
             return ref(model_name(rows))
         name = declared.__name__.removesuffix("Schema")
-        # A schema that is that of bodies and of answers has a name for each, if they differ.
+        # A schema used for bodies and responses has two names if they differ.
         schema = variant(self._convert(declared()))
         if self.named.setdefault(name, schema) != schema:
             name = f"{name}{ANSWER if variant is response_schema else BODY}"
@@ -262,7 +263,7 @@ def request_schema(schema: Json, partial: bool = False) -> Json:
 
 
 def _example_of_body(properties: Json, required: list[str]) -> Json:
-    """Return an example with what is required, and what has an example of its own."""
+    """Return an example with all required properties and those with an example of their own."""
     return {
         name: _example(property_)
         for name, property_ in properties.items()
@@ -271,7 +272,7 @@ def _example_of_body(properties: Json, required: list[str]) -> Json:
 
 
 def _json_schema_function(settings: Mapping[str, Any]) -> Callable[..., Json]:
-    """Return the apispec attribute function that calls `json_schema` of our own fields."""
+    """Return apispec's attribute function that calls `json_schema` of this service's fields."""
 
     def own_json_schema(_: object, field: Any, ret: Json, **kwargs: Any) -> Json:
         own: Json = field.json_schema(settings) if hasattr(field, "json_schema") else {}
@@ -287,7 +288,7 @@ def _json_schema_function(settings: Mapping[str, Any]) -> Callable[..., Json]:
 def _upsert(new: Json, resource: Collection) -> Json:
     body, key = request_schema(new, partial=True), resource.id_name
     number = _omit(new["properties"][key], "readOnly")
-    # Those who may change their own rows only may not create one in this way.
+    # Callers who may only change their own rows may not create one in this way.
     if resource.resource.owner is not None and not resource.is_owner_model:
         body["examples"] = [{key: _example(number), **example} for example in body["examples"]]
     return {
@@ -298,14 +299,14 @@ def _upsert(new: Json, resource: Collection) -> Json:
 
 
 def _without_withheld(schema: Json, resource: Collection) -> Json:
-    """Return the schema of a response without the properties that the service alone reads."""
+    """Return the schema of a response without properties that only the service reads."""
     return {**schema, "properties": _omit(schema["properties"], *resource.visibility.withheld)}
 
 
 def _with_nulls(schema: Json, resource: Collection) -> Json:
     """Return the schema of a response with null where the column may be NULL.
 
-    A property that must be written may be null in rows from before it was declared.
+    A required property may be null in rows that are older than its declaration.
     """
     nullable = {name for name, column in resource.properties.items() if column.nullable}
     properties = {
@@ -325,7 +326,7 @@ def _or_null(property_: Json) -> Json:
 
 
 def _with_relations(schema: Json, resource: Collection, related: Mapping[str, Collection]) -> Json:
-    """Return the schema of a filtered response: any of the properties, and included relations."""
+    """Return the schema of a filtered response: any properties, and included relations."""
     properties = dict(schema["properties"])
     by_attribute = {column.key: name for name, column in resource.properties.items()}
     for name, relation in resource.shown_relations.items():
@@ -339,7 +340,7 @@ def _with_relations(schema: Json, resource: Collection, related: Mapping[str, Co
 
 
 def _example(property_: Json) -> Any:
-    """Return a value that the property may have: its own example, or one for its type."""
+    """Return an example of a property: its own, or one for its type."""
     if "examples" in property_:
         return property_["examples"][0]
     if "enum" in property_:

@@ -1,4 +1,4 @@
-"""The OpenAPI security schemes, and the security requirements that follow from the rules."""
+"""OpenAPI security schemes, and security requirements derived from the rules."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,12 +18,12 @@ from app.rest.views.includes import MAX_LEVELS
 
 from .schemas import Json
 
-# An id that no user has, for a logged-in user whom no rule names.
+# An id that no user has: a logged-in user whom no rule names.
 ANY_USER_ID = 0
 
 
 def security_schemes(app: Flask) -> dict[str, Json]:
-    """Return the security schemes of this app, one for each token transport."""
+    """Return this app's security schemes, one for each token transport."""
     schemes: dict[str, Json] = {}
     for location, name, description in token_transports.of(app):
         if location == QUERY and not app.config["TOKEN_IN_QUERY"]:
@@ -45,7 +45,7 @@ class Security:
         self, app: Flask, name: str, endpoint: Endpoint, is_owner_id: bool, takes_literal: bool
     ) -> None:
         self._rules = _rules_of(app, name, endpoint)
-        # Those of the models whose rows a filter may include.
+        # The rules of the models whose rows a filter may include.
         subject = served_collections.of(app).get(endpoint.subject or name.partition(".")[0])
         self._included = set[MethodRules]()
         if subject is not None and endpoint.query == "filter":
@@ -55,21 +55,21 @@ class Security:
         self._name = name.partition(".")[0]
         self._subject = endpoint.subject or self._name
         self._endpoint = endpoint
-        # Whether the id in the path is that of a user, so that another user's is denied.
+        # Whether the id in the path is a user's, so that those of other users are denied.
         self._is_owner_id = is_owner_id
-        # Whether a word may stand for it, which takes a token.
+        # Whether the current-user literal may replace it, which requires a token.
         self._takes_literal = takes_literal
-        # Whether it changes users, of whom admins are changed by admins only.
+        # Whether the method changes users; only admins may change admins.
         changes_users = self._subject == USERS and endpoint.access != READ
         self._may_change_admins = changes_users and endpoint.finds_row
-        # Whether it may move a row to another parent, which the rules of parents alone permit.
+        # Whether it may move a row to another parent, which only the parents' rules permit.
         is_ruled = subject is not None and subject.resource.ruled_by_parent
         self._may_move = is_ruled and endpoint.relation is not None and endpoint.body is not None
         decisions = [rules.decision(ANY_USER_ID) for rules in self._rules]
         self.anonymous = all(rules.decision(None) for rules in self._rules)
         self.user = all(decisions)
         self.any_row = all(decision.own and decision.others for decision in decisions)
-        # Those of callers with several factors, where it matters.
+        # The decisions for callers with several factors, if that makes a difference.
         self._of_strong = [
             rules.decision(ANY_USER_ID, [STRONG])
             for rules in self._rules
@@ -77,13 +77,13 @@ class Security:
         ]
 
     def requirements(self) -> list[Json]:
-        """Return the alternative security requirements: a scheme each, with the roles it needs."""
+        """Return alternative security requirements: one scheme each, with the roles it needs."""
         schemes = security_schemes(self._app)
         none: list[Json] = [{}] if self._endpoint.token_optional else []
         return none + [{scheme: names} for names in self._sufficient() for scheme in schemes]
 
     def _sufficient(self) -> list[list[str]]:
-        """Return lists of scopes or roles, of which a token needs one; none without a token."""
+        """Return alternative lists of scopes or roles; empty if no token is needed."""
         if self._endpoint.token_optional:
             return [[]]
         if self._endpoint.scope:
@@ -92,11 +92,11 @@ class Security:
             return []
         if self.user:
             return [[]]
-        # OpenAPI 3.1 lets a requirement of any scheme list roles.
+        # OpenAPI 3.1 allows roles in the requirement of any scheme.
         return [[role] for role in self._roles()] or [[]]
 
     def description(self) -> str:
-        """Return a sentence that says who may call the endpoint."""
+        """Return a sentence about who may call the endpoint."""
         if self._endpoint.scope:
             return f"Needs a token of the scope `{self._endpoint.scope}`, and no other."
         if self._endpoint.token_optional:
@@ -106,7 +106,7 @@ class Security:
         return f"For {' and '.join(self._who())}."
 
     def _who(self) -> list[str]:
-        """Return in words who may call an endpoint that needs a token."""
+        """Return descriptions of who may call an endpoint that needs a token."""
         if self.user and self.any_row:
             return ["everybody who is logged in"]
         roles = [f"the role `{role}`" for role in self._roles()]
@@ -120,7 +120,7 @@ class Security:
     def errors(self, verb: str, checks_row: bool) -> Iterator[HTTPException]:
         """Yield the errors of callers who are not authorized.
 
-        `checks_row` says whether they get another one for a row that they may read.
+        `checks_row` is True if callers get a different error for a row that they may read.
         """
         included = all(rules.decision(None) for rules in self._included)
         if not (self.anonymous and included and self._may_create(None)) or self._endpoint.scope:
@@ -142,11 +142,11 @@ class Security:
             yield self._out_of_scope()
 
     def _takes_strength(self) -> bool:
-        """Tell whether a user needs several factors who has none of the roles."""
+        """Return True if users without any of the roles need several factors."""
         return not self.user and bool(self._of_strong) and all(self._of_strong)
 
     def _may_deny(self) -> bool:
-        """Tell whether a logged-in user may be denied access."""
+        """Return True if a logged-in user may be denied access."""
         if (self._is_owner_id and not self.any_row) or not self._may_create(ANY_USER_ID):
             return True
         if self._may_move and not self.any_row:
@@ -158,7 +158,7 @@ class Security:
         return not (self.user and may_include) or any(map(_may_deny_role, rules))
 
     def _may_only_read(self) -> bool:
-        """Return True if some callers may read rows on which they may not call the endpoint."""
+        """Return True if callers may read rows on which they may not call the endpoint."""
         reading = compiled_rules.of(self._app).get((self._subject, "findById"))
         if reading is None:
             return False
@@ -174,7 +174,7 @@ class Security:
         )
 
     def _may_create(self, user_id: Id | None) -> bool:
-        """Tell whether a caller may create what an upsert does not find, and all of a link."""
+        """Return True if a caller may create the row of an upsert, or all of a link."""
         return all(rules.decision(user_id).others for rules in self._creation)
 
     def _denial(self) -> HTTPException:
@@ -199,7 +199,7 @@ class Security:
         return sorted(named)
 
     def _roles(self) -> list[str]:
-        """Return the roles each of which is sufficient to call the endpoint."""
+        """Return the roles that are sufficient to call the endpoint."""
         named = {role for rules in self._rules for role in rules.roles}
         return [
             role
@@ -209,7 +209,7 @@ class Security:
 
 
 def find_links(app: Flask, endpoint: Endpoint) -> Collection | None:
-    """Return the collection whose rows an endpoint makes to link others, if there is one."""
+    """Return the collection of links in which an endpoint creates rows, if there is one."""
     relation = endpoint.relation
     if not endpoint.makes_link or relation is None:
         return None
@@ -220,9 +220,9 @@ def find_links(app: Flask, endpoint: Endpoint) -> Collection | None:
 def _rules_of_creation(
     app: Flask, name: str, endpoint: Endpoint, rules: list[MethodRules]
 ) -> list[MethodRules]:
-    """Return the rules by which an endpoint creates a row, beside what it does for everybody.
+    """Return the rules for the rows that an endpoint creates, beside those for its method.
 
-    Of an upsert, the one that it does not find; of a link, its row with what the body says.
+    An upsert creates a missing row; linking creates a row with the body's properties.
     """
     compiled = compiled_rules.of(app)
     if endpoint.may_create:
@@ -233,7 +233,7 @@ def _rules_of_creation(
 
 
 def _rules_of(app: Flask, name: str, endpoint: Endpoint) -> list[MethodRules]:
-    """Return the rules for the method of an endpoint, and for those that it requires."""
+    """Return the rules for an endpoint's method, and for the methods that it requires."""
     model, compiled = name.partition(".")[0], compiled_rules.of(app)
     required = related_method(endpoint.requires)
     keys = [(model, endpoint.method)]
@@ -246,7 +246,7 @@ def _rules_of(app: Flask, name: str, endpoint: Endpoint) -> list[MethodRules]:
 
 
 def _rules_of_included(app: Flask, collection: Collection) -> Iterator[MethodRules]:
-    """Yield the rules by which includes of related rows are refused; some are left out instead."""
+    """Yield the rules that refuse includes of related rows; some includes are left out instead."""
     served, compiled = served_collections.of(app), compiled_rules.of(app)
     seen, level = {collection.name}, [collection]
     for _ in range(MAX_LEVELS):
@@ -270,14 +270,14 @@ def _rules_of_included(app: Flask, collection: Collection) -> Iterator[MethodRul
 
 
 def _covers_more(reading: Decision, decisions: Sequence[Decision]) -> bool:
-    """Return True if a caller may read rows that not all of these decisions are about."""
+    """Return True if a caller may read rows that not all of these decisions cover."""
     own = all(decision.own for decision in decisions)
     others = all(decision.others for decision in decisions)
     return (reading.own and not own) or (reading.others and not others)
 
 
 def _may_deny_role(rules: MethodRules) -> bool:
-    """Return True if rules may deny access to a user because of a role, or of who that is."""
+    """Return True if rules may deny access because of a user's role or identity."""
     return (
         bool(rules.dynamic)
         or rules.names_users

@@ -1,4 +1,4 @@
-"""Entity tags in the OpenAPI document: what is said of them once, and referred to."""
+"""Entity tags in the OpenAPI document, described once and referred to."""
 
 from collections.abc import Iterator
 
@@ -41,7 +41,7 @@ def add_components(spec: APISpec) -> None:
 
 
 def precondition_parameters(endpoint: Endpoint, verb: str) -> Iterator[str]:
-    """Yield the headers by which a request names tags; apispec refers to what they are called."""
+    """Yield the request headers for tags; apispec refers to them by name."""
     if endpoint.has_preconditions:
         yield IF_MATCH
     if endpoint.has_preconditions or is_tagged_read(endpoint, verb):
@@ -58,5 +58,5 @@ def tag_errors(endpoint: Endpoint, verb: str) -> Iterator[HTTPException]:
 
 
 def is_tagged_read(endpoint: Endpoint, verb: str) -> bool:
-    """Tell whether an operation may answer 304."""
+    """Return True if an operation may answer 304."""
     return verb == "GET" and endpoint.answers_row

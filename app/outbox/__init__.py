@@ -1,7 +1,7 @@
 """The outbox: work that must happen after a commit, recorded in the transaction of its cause.
 
-A feature describes its events by `define` and calls `record`; another one delivers them by
-`subscribe`. Each subscriber has a delivery of its own, which is made at least once.
+A feature describes its events with `define` and calls `record`; another one delivers them with
+`subscribe`. Each subscriber has its own delivery, which is made at least once.
 """
 
 from datetime import timedelta
@@ -35,6 +35,6 @@ __all__ = [
 
 
 def init_app(app: Flask) -> None:
-    """Purge what was delivered long ago."""
+    """Purge old deliveries."""
     keep = timedelta(days=app.config["OUTBOX_DAYS"])
     purger.of(app).add(OutboxEvent.__tablename__, partial(purge_batch, keep))

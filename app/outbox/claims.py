@@ -1,4 +1,4 @@
-"""Claiming deliveries: one worker at a time has each, for the time of its lease."""
+"""Claiming deliveries: a lease gives each to one worker at a time."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -25,11 +25,11 @@ from .models import PENDING, Attempt, Delivery, OutboxEvent, UndeliverableError
 
 #: Seconds after which another process takes over the delivery of one that died.
 LEASE = 60.0
-#: Seconds between two attempts of a delivery.
+#: Maximum seconds between two attempts of a delivery.
 MAX_BACKOFF = 60.0
-#: Later deliveries of the same event that one which waits is compared with.
+#: Maximum number of later deliveries with which a waiting one of the same event is compared.
 MAX_COMPARED = 100
-#: Seconds by which the clocks of hosts that deliver may differ.
+#: Seconds by which the clocks of hosts may differ.
 CLOCK_TOLERANCE = 60.0
 
 ROWS, EVENTS = inspect(Delivery).columns, inspect(OutboxEvent).columns
@@ -39,24 +39,24 @@ class Claim(NamedTuple):
     """A delivery that this worker may attempt."""
 
     id: int
-    # Counts the attempts, and so tells whether the lease is still ours.
+    # The number of attempts, which also shows whether the lease is still this worker's.
     attempts: int
     subscriber: str
     is_retried: bool
     event_id: int
     event: str
     deadline: datetime
-    # Of the request that recorded the event.
+    # The id of the request that recorded the event.
     request_id: str | None
     languages: str | None
 
     def attempt(self, secret: str | None) -> Attempt:
-        """Return what the payload depends on."""
+        """Return the attempt, on which the payload depends."""
         return Attempt(self.attempts, self.deadline, self.subscriber, self.is_retried, secret)
 
 
 def lease_end() -> datetime:
-    """Return when a lease that begins now ends."""
+    """Return the end of a lease that begins now."""
     return now() + timedelta(seconds=LEASE)
 
 
@@ -67,7 +67,7 @@ def due_at_once() -> datetime:
 
 def next_attempt() -> datetime | None:
     """Return when the first delivery may be claimed; takes no write lock."""
-    # Two selects, each of which is one step in the index.
+    # Two selects, because each takes only one step in the index.
     first_of = select(func.min(Delivery.next_attempt)).where(Delivery.state == PENDING)
     last_of = select(func.max(Delivery.next_attempt)).where(Delivery.state == PENDING)
     both = select(first_of.scalar_subquery(), last_of.scalar_subquery())
@@ -91,12 +91,12 @@ def claim_due() -> Claim | None:
 
 
 def claim_reserved(delivery_id: int) -> Claim | None:
-    """Claim a delivery that nobody has attempted, whether it is due or not."""
+    """Claim a delivery without attempts, even if it is not due."""
     return _claim(CLAIM_RESERVED.first({"delivery": delivery_id, "lease_end": lease_end()}))
 
 
 def read_data(claim: Claim) -> dict[str, Any]:
-    """Return what the payload is made from; raise UndeliverableError if it cannot be read."""
+    """Return the recorded data; raise UndeliverableError if it cannot be read."""
     try:
         data: dict[str, Any] = DATA.first({"event": claim.event_id}).data
     except (ValueError, RecursionError):
@@ -110,12 +110,12 @@ def renew(claim: Claim) -> None:
 
 
 def postpone(claim: Claim, seconds: float, reason: str) -> None:
-    """End the lease; the next attempt is in so many seconds."""
+    """End the lease; schedule the next attempt."""
     _change(claim, next_attempt=now() + timedelta(seconds=seconds), last_error=reason)
 
 
 def defer(claim: Claim, seconds: float, reason: str) -> None:
-    """End the lease; the next attempt is in so many seconds, by which the deadline moves."""
+    """End the lease; schedule the next attempt, and extend the deadline by the same time."""
     deadline = claim.deadline + timedelta(seconds=seconds)
     with transaction():
         moved = update(OutboxEvent).where(OutboxEvent.id == claim.event_id)
@@ -124,7 +124,7 @@ def defer(claim: Claim, seconds: float, reason: str) -> None:
 
 
 def is_repeated(claim: Claim) -> bool:
-    """Return True if a later event of the same name and data waits for the same subscriber."""
+    """Return True if a later event with the same name and data waits for the same subscriber."""
     data = read_data(claim)
     later = (
         select(OutboxEvent.data)
@@ -136,7 +136,7 @@ def is_repeated(claim: Claim) -> bool:
     try:
         return data in db.session.scalars(newest).all()
     except (ValueError, RecursionError):
-        # Of one of them, which is undeliverable.
+        # The data of one of them cannot be read; that one is undeliverable.
         return False
 
 
@@ -147,22 +147,22 @@ def finish(claim: Claim, state: str, reason: str | None = None) -> None:
 
 
 def release(delivery_ids: Sequence[int]) -> None:
-    """Let any worker claim deliveries that nobody has attempted."""
+    """Let any worker claim deliveries without attempts."""
     waiting = Delivery.id.in_(delivery_ids), Delivery.state == PENDING, Delivery.attempts == 0
     affected_rows(update(Delivery).where(*waiting).values(next_attempt=due_at_once()))
 
 
 def _is_due(time: SQLColumnExpression[datetime]) -> ColumnElement[bool]:
-    """Return the condition that an attempt is due; also one that no clock of now has planned.
+    """Return the condition that an attempt is due, or is planned impossibly late.
 
-    Otherwise deliveries would wait out the time by which a clock was set back.
+    Otherwise, after a clock was set back, deliveries would wait until it has caught up.
     """
     moment = now()
     return or_(time <= moment, time > _latest(moment))
 
 
 def _latest(moment: datetime) -> datetime:
-    """Return when an attempt that is planned at a moment may be at the latest."""
+    """Return the latest time at which an attempt may be planned."""
     return moment + timedelta(seconds=max(LEASE, MAX_BACKOFF) + CLOCK_TOLERANCE)
 
 
@@ -179,13 +179,13 @@ def _claim(row: Any) -> Claim | None:
 
 
 def _change(claim: Claim, **values: Any) -> None:
-    """Change a delivery, unless another worker has taken it over."""
+    """Change a delivery, unless another worker has claimed it."""
     ours = Delivery.id == claim.id, Delivery.attempts == claim.attempts, Delivery.state == PENDING
     statement = update(Delivery).where(*ours).values(values)
     affected_rows(statement.execution_options(synchronize_session=False))
 
 
-# The statements of each mail that the process delivers which has recorded it, compiled once.
+# Statements that are run for each mail delivered by the process that recorded it, compiled once.
 IS_EVENT, IS_DELIVERY = EVENTS.id == bindparam("event"), ROWS.id == bindparam("delivery")
 DATA = PreparedStatement(select(EVENTS.data).where(IS_EVENT))
 SHOWN = EVENTS.event, EVENTS.deadline, EVENTS.request_id, EVENTS.languages

@@ -25,7 +25,7 @@ outbox = CommandGroup("outbox", help="Deliver, list, retry and purge what happen
 @outbox.command()
 @click.option("--once", is_flag=True, help="Deliver what is due, and exit.")
 def run(once: bool) -> None:
-    """Deliver until SIGTERM or SIGINT, whatever OUTBOX_IN_PROCESS says."""
+    """Deliver until SIGTERM or SIGINT, regardless of OUTBOX_IN_PROCESS."""
     app = current_app._get_current_object()  # type: ignore[attr-defined]
     if once:
         outcomes = drain(app)
@@ -46,7 +46,7 @@ def run(once: bool) -> None:
 @click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="Rows.")
 @json_option
 def list_(state: str | None, limit: int, as_json: bool) -> None:
-    """List deliveries, the newest first."""
+    """List deliveries, newest first."""
     found = maintenance.list_deliveries(state, limit)
     recipients = maintenance.find_recipients([delivery.id for delivery, _event in found])
     rows = [
@@ -71,7 +71,7 @@ def list_(state: str | None, limit: int, as_json: bool) -> None:
 @click.argument("ids", type=int, nargs=-1, metavar="[ID]...")
 @click.option("--all", "all_", is_flag=True, help="Everything that failed or expired.")
 def retry(ids: tuple[int, ...], all_: bool) -> None:
-    """Try deliveries again that failed or expired, for as long as at first."""
+    """Retry failed or expired deliveries, for as long as new ones."""
     if bool(ids) is all_:
         raise click.UsageError("Give ids, or --all.")
     click.echo(f"{maintenance.retry(None if all_ else ids)} deliveries are tried again.")
@@ -80,6 +80,6 @@ def retry(ids: tuple[int, ...], all_: bool) -> None:
 @outbox.command()
 @click.option("--days", type=click.IntRange(0), help="Default: OUTBOX_DAYS.")
 def purge(days: int | None) -> None:
-    """Delete what finished so many days ago."""
+    """Delete deliveries that finished at least so many days ago."""
     kept = current_app.config["OUTBOX_DAYS"] if days is None else days
     click.echo(f"Purged {maintenance.purge(timedelta(days=kept))} events.")

@@ -1,6 +1,6 @@
 """Attempts to deliver an event, and their outcomes.
 
-A new kind of delivery is a subscriber: `subscribe` in `registry.py`.
+A new kind of delivery is a subscriber: see `subscribe` in `registry.py`.
 """
 
 import logging
@@ -32,7 +32,7 @@ from .registry import registry
 
 # Seconds between the first two attempts, doubled after each up to MAX_BACKOFF.
 FIRST_BACKOFF = 1.0
-# The outcome of an attempt after which there is another one.
+# The outcome of an attempt that will be repeated.
 DELAYED = "delayed"
 OUTCOMES = (DELAYED, *FINAL_STATES)
 
@@ -53,14 +53,14 @@ def seconds_until_due(app: Flask) -> float:
 
 
 def deliver_due(app: Flask) -> str | None:
-    """Attempt the delivery that has been due for longest; return the outcome, None without one."""
+    """Attempt the delivery that has been due for longest; return the outcome, or None."""
     with app.app_context():
         claim = claims.claim_due()
     return None if claim is None else deliver(app, claim)
 
 
 def deliver(app: Flask, claim: Claim, secret: str | None = None) -> str:
-    """Attempt a delivery, record what came of it and send the signal; return the outcome.
+    """Attempt a delivery, record the outcome and send the signal; return the outcome.
 
     Logs one line, without any value of the payload.
     """
@@ -86,9 +86,9 @@ def _deliver(app: Flask, claim: Claim, secret: str | None) -> str:
 
 
 def _attempt(app: Flask, claim: Claim, secret: str | None) -> str | None:
-    """Load the payload and deliver it; return how, or None if there is nothing to do any more.
+    """Load the payload and deliver it; return a description, None if there is nothing to deliver.
 
-    No database connection is in use while the handler waits for others.
+    No database connection is in use while the handler waits for other services.
     """
     load, handler = registry.of(app).find(claim.event, claim.subscriber)
     with app.app_context():
@@ -102,7 +102,7 @@ def _attempt(app: Flask, claim: Claim, secret: str | None) -> str | None:
 
 
 def _handle_failure(app: Flask, claim: Claim, error: Exception) -> str:
-    """Postpone a delivery, unless there can be no further attempt."""
+    """Postpone a delivery, unless its deadline has passed by then."""
     reason = _reason(error)
     backoff = min(FIRST_BACKOFF * 2 ** min(claim.attempts - 1, 20), claims.MAX_BACKOFF)
     is_last = (claim.deadline - now()).total_seconds() <= backoff
@@ -115,7 +115,7 @@ def _handle_failure(app: Flask, claim: Claim, error: Exception) -> str:
 
 
 def _defer(app: Flask, claim: Claim, reason: str) -> str:
-    """Let a delivery wait, unless a later one says the same."""
+    """Let a delivery wait, unless a later one has the same data."""
     with app.app_context():
         if claims.is_repeated(claim):
             return _finish(app, claim, OBSOLETE)
@@ -136,7 +136,7 @@ def _finish(app: Flask, claim: Claim, state: str, reason: str | None = None) -> 
 
 
 def _log(app: Flask, level: int, claim: Claim, what: str, *arguments: object) -> None:
-    """Log what came of an attempt, with the id of the request that recorded the event."""
+    """Log the outcome of an attempt, with the id of the request that recorded the event."""
     request = f", request: {claim.request_id}" if claim.request_id else ""
     described = f"({claim.event}, attempts: {claim.attempts}{request})"
     extra = {"request_id": claim.request_id}
@@ -144,6 +144,6 @@ def _log(app: Flask, level: int, claim: Claim, what: str, *arguments: object) ->
 
 
 def _reason(error: Exception) -> str:
-    """Name an error; the text of most may quote the payload, and with it a token or an address."""
+    """Return an error's type, as most texts may quote the payload with a token or an address."""
     text = str(error) if isinstance(error, DeliveryError) else type(error).__name__
     return text[:MAX_REASON]

@@ -1,4 +1,4 @@
-"""Leases of the deliveries in progress, which one background thread of a process renews."""
+"""Leases of deliveries in progress, renewed by a background thread of each process."""
 
 import threading
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ from .claims import Claim
 
 
 class Leases:
-    """Renews leases as long as their deliveries take: no time-out bounds every handler.
+    """Renews leases for as long as their deliveries take, because not every handler has a time-out.
 
-    The thread ends when it finds none: most deliveries take less time than a lease.
+    The thread ends when there are none: most deliveries are shorter than a lease.
     """
 
     def __init__(self, app: Flask) -> None:
@@ -27,7 +27,7 @@ class Leases:
 
     @contextmanager
     def held(self, claim: Claim) -> Iterator[None]:
-        """Renew the lease of a delivery until the end of the block."""
+        """Renew the lease of a delivery during the block."""
         with self._changes:
             self._held.add(claim)
             if self._thread is None:
@@ -41,7 +41,7 @@ class Leases:
                 self._held.remove(claim)
 
     def stop(self) -> None:
-        """End the thread now, which holds the app, unless a delivery is in progress."""
+        """End the thread, which refers to the app, now, unless a delivery is in progress."""
         self._wake.set()
 
     def _run(self) -> None:
@@ -61,7 +61,7 @@ class Leases:
             with self._app.app_context():
                 claims.renew(claim)
         except Exception as error:
-            # Most likely the database: the thread must survive what it does not expect.
+            # Most likely a database error; the thread must survive any error.
             self._app.logger.error("a lease was not renewed: %s", type(error).__name__)
 
 

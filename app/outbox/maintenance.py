@@ -1,4 +1,4 @@
-"""Listing and retrying deliveries, and purging what is finished."""
+"""Listing and retrying deliveries, and purging finished ones."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -18,10 +18,10 @@ from app.times import now
 from .claims import due_at_once
 from .models import EXPIRED, FAILED, PENDING, Delivery, OutboxEvent
 
-# Data that cannot be read must not keep an event from being listed and retried.
+# Unreadable data must not prevent an event from being listed and retried.
 WITHOUT_DATA = defer(OutboxEvent.data)
-# How many deliveries are pending, and when the first of their events was: ids of events follow
-# their time. The first index of deliveries begins with the state.
+# The number of pending deliveries, and the time of the oldest event: event ids are in order of
+# time. The first index of deliveries begins with the state.
 _pending = (
     select(func.count().label("number"), func.min(Delivery.event_id).label("first"))
     .where(Delivery.state == PENDING)
@@ -30,18 +30,18 @@ _pending = (
 PENDING_DELIVERIES = select(_pending.c.number, OutboxEvent.created).outerjoin(
     OutboxEvent, OutboxEvent.id == _pending.c.first
 )
-# The states of what can be retried.
+# The states of deliveries that can be retried.
 RETRIED = (FAILED, EXPIRED)
-# The names that events have for the address that a mail goes to; the first one that is there.
+# Names of an address in events' data, in order of precedence.
 ADDRESSES = ("to", "old_email", "email")
-# Deliveries whose recipients are read by one statement: databases bound its parameters.
+# Deliveries whose recipients one statement reads, because databases limit parameters.
 READ_TOGETHER = 1000
-# What is said of a delivery that somebody has given up.
+# The reason stored with a cancelled delivery.
 GIVEN_UP = "given up by an operator"
 
 
 def list_deliveries(state: str | None, limit: int) -> list[tuple[Delivery, OutboxEvent]]:
-    """Return the newest deliveries with their events, the newest first."""
+    """Return deliveries with their events, newest first."""
     rows = select(Delivery, OutboxEvent).join(OutboxEvent).order_by(Delivery.id.desc())
     if state is not None:
         rows = rows.where(Delivery.state == state)
@@ -50,8 +50,8 @@ def list_deliveries(state: str | None, limit: int) -> list[tuple[Delivery, Outbo
 
 
 def find_recipients(delivery_ids: Sequence[int]) -> list[str | None]:
-    """Return the address that each of these deliveries is for; None where its event has none."""
-    # As text, since one event whose data cannot be read must not keep others from being listed.
+    """Return the recipient of each delivery; None for events without one."""
+    # As text, because an event with unreadable data must not keep others from being listed.
     data = select(Delivery.id, cast(OutboxEvent.data, Text)).join(OutboxEvent)
     found: dict[int, str | None] = {}
     for first in range(0, len(delivery_ids), READ_TOGETHER):
@@ -62,7 +62,7 @@ def find_recipients(delivery_ids: Sequence[int]) -> list[str | None]:
 
 
 def _recipient(text: str) -> str | None:
-    """Return the address in the data of an event."""
+    """Return the address in an event's data."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -73,15 +73,15 @@ def _recipient(text: str) -> str | None:
 
 
 def count_failed() -> int:
-    """Return how many deliveries failed or expired, which `retry` tries again."""
+    """Return the number of failed and expired deliveries, which `retry` tries again."""
     failed = select(func.count()).select_from(Delivery).where(Delivery.state.in_(RETRIED))
     return db.session.scalar(failed) or 0
 
 
 def retry(delivery_ids: Sequence[int] | None = None) -> int:
-    """Try failed and expired deliveries again, all or these, for as long as at first.
+    """Retry failed and expired deliveries, all or these, for as long as new ones.
 
-    Returns their number; raises ModelNotFound for one that did not fail, and then retries none.
+    Returns their number; raises ModelNotFound, and retries none, if one of them did not fail.
     """
     chosen = [Delivery.state.in_(RETRIED)]
     if delivery_ids is not None:
@@ -98,9 +98,9 @@ def retry(delivery_ids: Sequence[int] | None = None) -> int:
 
 
 def retry_one(delivery_id: int) -> None:
-    """Try a delivery again that failed or expired.
+    """Retry a failed or expired delivery.
 
-    Raises ModelNotFound, and Conflict for one that did not.
+    Raises ModelNotFound, or Conflict if it did not fail.
     """
     with transaction():
         state = _lock(delivery_id)
@@ -110,9 +110,9 @@ def retry_one(delivery_id: int) -> None:
 
 
 def give_up(delivery_id: int) -> None:
-    """Try a pending delivery no more; an attempt that is under way may still succeed.
+    """Cancel a pending delivery; an attempt in progress may still succeed.
 
-    Raises ModelNotFound, and Conflict for one that is not pending.
+    Raises ModelNotFound, or Conflict if it is not pending.
     """
     with transaction():
         state = _lock(delivery_id)
@@ -126,7 +126,7 @@ def give_up(delivery_id: int) -> None:
 def _lock(delivery_id: int) -> str:
     """Lock a delivery until the end of the transaction; return its state, or raise ModelNotFound.
 
-    SQLite has one writer at a time and ignores the lock.
+    SQLite allows one writer at a time and ignores the lock.
     """
     state = select(Delivery.state).where(Delivery.id == delivery_id).with_for_update()
     found = db.session.scalar(state)
@@ -136,7 +136,7 @@ def _lock(delivery_id: int) -> str:
 
 
 def purge(older_than: timedelta) -> int:
-    """Delete events whose deliveries all finished so long ago, in batches; return their number."""
+    """Delete, in batches, events whose deliveries all finished before then; return their number."""
     return purge_all(partial(purge_batch, older_than))
 
 
@@ -145,18 +145,18 @@ def purge_batch(older_than: timedelta) -> int:
     before = now() - older_than
     wanted = Delivery.event_id == OutboxEvent.id, _is_kept(before)
     finished = OutboxEvent.created < before, ~exists().where(*wanted)
-    # In the order of an index that begins with those that are old enough.
+    # In the order of an index, which begins with the oldest.
     oldest = select(OutboxEvent.id).where(*finished).order_by(OutboxEvent.created)
     return delete_batch(oldest, *finished)
 
 
 def _is_kept(before: datetime) -> ColumnElement[bool]:
-    """Return the condition that a delivery is pending, or finished no longer ago."""
+    """Return the condition that a delivery is pending, or finished too recently."""
     return or_(Delivery.state == PENDING, Delivery.finished >= before)
 
 
 def _prolong(event_ids: Collection[int]) -> None:
-    """Give events another lifetime from now on."""
+    """Restart the lifetime of events."""
     chosen = select(OutboxEvent).where(OutboxEvent.id.in_(event_ids))
     for event in db.session.scalars(chosen.options(WITHOUT_DATA)):
         event.deadline = now() + timedelta(seconds=event.lifetime)

@@ -23,25 +23,25 @@ OBSOLETE = "obsolete"
 FINAL_STATES = (DELIVERED, FAILED, EXPIRED, OBSOLETE)
 STATES = (PENDING, *FINAL_STATES)
 
-#: Characters of the reason of a failed delivery that are kept.
+#: Maximum characters of a stored failure reason.
 MAX_REASON = 200
 
 
 class DeliveryError(Exception):
-    """A delivery that failed, and is tried again.
+    """A delivery failed, and will be retried.
 
     The text is logged and stored: it must not contain a secret or an address.
     """
 
 
 class UndeliverableError(DeliveryError):
-    """A delivery that failed, and would fail again."""
+    """A delivery failed, and would fail again."""
 
 
 class DeferredError(DeliveryError):
-    """A delivery that is to wait, however long: its deadline moves along.
+    """A delivery must wait for as long as necessary: its deadline is extended.
 
-    It is not made any more if a later one of the same event has the same data.
+    It is dropped if a later delivery of the same event has the same data.
     """
 
 
@@ -52,14 +52,14 @@ class Attempt:
     number: int
     deadline: datetime
     subscriber: str
-    # Whether an operator has asked for another try after the last one failed.
+    # Whether an operator requested another try after the last one failed.
     is_retried: bool = False
-    # What `record` was given, at the first attempt of the process that recorded the event.
+    # The `secret` passed to `record`; only for the first attempt, by the same process.
     secret: str | None = field(default=None, repr=False)
 
 
 class OutboxEvent(Model):
-    """An event, with what its payload is made from; never a secret."""
+    """An event, with the data for its payload, which never contains secrets."""
 
     __tablename__ = "outbox"
     __table_args__ = IDS_GIVEN_ONCE
@@ -68,12 +68,12 @@ class OutboxEvent(Model):
     event: Mapped[str] = mapped_column(String(64))
     data: Mapped[dict[str, Any]] = mapped_column(JSON)
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now, index=True)
-    # Seconds for which deliveries are of use, since the event or the last retry.
+    # Seconds for which delivery is tried, since the event or the last retry.
     lifetime: Mapped[float]
     deadline: Mapped[datetime] = mapped_column(UtcDateTime)
-    # None for what a command recorded.
+    # None for an event recorded by a command.
     request_id: Mapped[str | None] = mapped_column(String(64))
-    # What its client prefers, joined by commas; also None if it says nothing.
+    # The client's preferences, joined by commas; None if there are none.
     languages: Mapped[str | None] = mapped_column(String(MAX_JOINED))
 
 

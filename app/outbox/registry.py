@@ -11,11 +11,11 @@ from app.state import AppState
 
 from .models import Attempt, DeliveryError
 
-# What was recorded of an event, or is delivered of it, by name.
+# The recorded data or the payload of an event, by name.
 Payload = dict[str, Any]
-# Makes the payload of an event; None when there is nothing to do any more.
+# Makes the payload of an event; returns None if there is nothing to deliver any more.
 Load = Callable[[Payload, Attempt], Payload | None]
-# Delivers a payload, and says how in a few words for the log; None when it is not to be delivered.
+# Delivers a payload, and returns a short description for the log; None if it was not delivered.
 Handler = Callable[[Flask, Payload], str | None]
 
 
@@ -35,9 +35,9 @@ class Registry:
         return {name for handlers in self.handlers.values() for name in handlers}
 
     def find(self, event: str, subscriber: str) -> tuple[Load, Handler]:
-        """Return how to deliver an event; raise DeliveryError when this app does not know how."""
+        """Return the handler of a delivery; raise DeliveryError if this app has none."""
         if subscriber not in self.subscribers(event):
-            # Recorded by another version of the service.
+            # It was recorded by another version of the service.
             raise DeliveryError("there is no such subscriber")
         return self.loads.get(event, _recorded), self.handlers[event][subscriber]
 
@@ -50,20 +50,20 @@ registry = AppState("outbox registry", factory=lambda _app: Registry())
 
 
 def define(app: Flask, event: str, load: Load) -> None:
-    """Define what is delivered of an event, if it is not what was recorded.
+    """Define the payload of an event, by default the recorded data.
 
-    `load(data, attempt)` makes it of the recorded data for each attempt. None says that there is
-    nothing to do any more.
+    `load(data, attempt)` makes it from the recorded data for each attempt. It returns None if there
+    is nothing to deliver any more.
     """
     registry.of(app).loads[event] = load
 
 
 def subscribe(app: Flask, event: str, name: str, handler: Handler) -> None:
-    """Deliver an event by `handler(app, info)`, which says how in a few words for the log.
+    """Deliver an event with `handler(app, info)`, which returns a short description for the log.
 
-    `info` is what was recorded, and None as the answer says that there was nothing to deliver. It
-    may be called twice for one event. If it raises, the delivery is tried again until the deadline,
-    except after UndeliverableError; only the type of an error is logged, unless it is a
-    DeliveryError. `name` is that of the subscriber; it is stored, and must not change.
+    `info` is the payload. The handler returns None if there was nothing to deliver. It may be
+    called twice for one event. If it raises, the delivery is retried until the deadline, except
+    after UndeliverableError; only the type of an error is logged, unless it is a DeliveryError.
+    `name` identifies the subscriber; it is stored, and must not change.
     """
     registry.of(app).handlers[event][name] = handler

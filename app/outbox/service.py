@@ -1,4 +1,4 @@
-"""Recording of events, in the transaction of their cause."""
+"""Recording events in the transaction of their cause."""
 
 from datetime import timedelta
 from functools import partial
@@ -18,12 +18,12 @@ from .models import OBSOLETE, PENDING, Delivery, OutboxEvent
 from .registry import registry
 from .worker import worker
 
-# What a delivery has that nobody has attempted.
+# The columns of a delivery without attempts.
 NEW = {"attempts": 0, "is_retried": False, "last_error": None, "finished": None}
 
 
 def _inserting(model: type[Model]) -> PreparedStatement:
-    """Return the statement that inserts a row with all values but its id, which it returns."""
+    """Return the statement that inserts a row with all values except its id, and returns the id."""
     columns = inspect(model).columns
     values: dict[Any, Any] = {
         column: bindparam(name) for name, column in columns.items() if name != "id"
@@ -37,15 +37,15 @@ INSERT_EVENT, INSERT_DELIVERY = _inserting(OutboxEvent), _inserting(Delivery)
 def record(event: str, data: dict[str, Any], lifetime: float, secret: str | None = None) -> None:
     """Record an event, whose deliveries are tried for `lifetime` seconds.
 
-    Takes part in the caller's transaction. `data` is stored, and must not contain a secret;
-    `secret` is kept in the memory of this process for its first attempt. Without a subscriber
-    nothing is recorded.
+    Takes part in the caller's transaction. `data` is stored and must not contain secrets; `secret`
+    is kept in the memory of this process for its first attempt. Without subscribers, nothing is
+    recorded.
     """
     _insert(event, data, lifetime, secret, PENDING)
 
 
 def record_decoy(event: str, data: dict[str, Any], lifetime: float) -> None:
-    """Take as long as `record`; nothing will be delivered."""
+    """Take as long as `record`, without delivering anything."""
     _insert(event, data, lifetime, None, OBSOLETE)
 
 

@@ -16,14 +16,14 @@ from .delivery import deliver, deliver_due, seconds_until_due
 from .leases import leases
 from .registry import registry
 
-# Seconds before the first attempt, so that it does not slow down the answer to the request that
-# caused it: the time of an answer must not tell whether there is a delivery.
+# Seconds before the first attempt, so that it does not slow down the response to the request that
+# caused it: the response time must not reveal whether there is a delivery.
 DELIVERY_DELAY = 0.1
 #: Seconds for the delivery in progress when a process ends; gunicorn kills a process after 30.
 STOP_TIMEOUT = 25.0
-#: Deliveries that wait for the process that recorded them; any process makes the others.
+#: Maximum deliveries reserved for the process that recorded them; any process makes the others.
 MAX_RESERVED = 1000
-# Seconds to wait when other processes were faster.
+# Seconds to wait if other processes were faster.
 CONTENTION_PAUSE = 0.1
 
 
@@ -40,7 +40,7 @@ class Reservation(NamedTuple):
 
 
 class Worker:
-    """Delivers on one background thread; `start` may follow `stop`."""
+    """Delivers on a background thread; can be started again after `stop`."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app
@@ -51,9 +51,9 @@ class Worker:
         self._stopping = False
 
     def has_room(self) -> bool:
-        """Tell whether this process can reserve a delivery that it records.
+        """Return True if this process can reserve a delivery that it records.
 
-        A command does not deliver what it records: the service does.
+        Commands do not deliver what they record: the service does.
         """
         if not self._app.config["OUTBOX_IN_PROCESS"]:
             return False
@@ -61,7 +61,7 @@ class Worker:
         return is_service and len(self._reserved) < MAX_RESERVED
 
     def reserve(self, delivery_ids: Sequence[int], secret: str | None) -> None:
-        """Attempt deliveries soon, which were recorded with the lease of a worker."""
+        """Attempt deliveries soon that were recorded with a worker's lease."""
         ready = time.monotonic() + DELIVERY_DELAY
         with self._changed:
             self._reserved += [Reservation(id, ready, secret) for id in delivery_ids]
@@ -101,12 +101,12 @@ class Worker:
             try:
                 self._wait(self._work())
             except Exception as error:
-                # Most likely the database: the thread must survive what it does not expect.
+                # Most likely a database error; the thread must survive any error.
                 self._app.logger.error("the outbox failed: %s", type(error).__name__)
                 self._wait(self._poll_interval)
 
     def _work(self) -> float:
-        """Deliver what is ready; return the seconds until more may be."""
+        """Deliver what is due; return the seconds until more may be."""
         while not self._stopping:
             if reservation := self._take_ready():
                 self._deliver_reserved(reservation)
@@ -131,7 +131,7 @@ class Worker:
             deliver(self._app, claim, reservation.secret)
 
     def _wait(self, seconds: float) -> None:
-        """Wait until a reservation is ready, for so many seconds at most, or to stop."""
+        """Wait until a reservation is due, until the time is over, or until stopped."""
         with self._changed:
             if self._reserved:
                 seconds = min(seconds, self._reserved[0].ready - time.monotonic())
@@ -143,12 +143,12 @@ worker = AppState("outbox worker", factory=Worker)
 
 
 def start(app: Flask) -> None:
-    """Deliver in this process, unless OUTBOX_IN_PROCESS is false or nobody subscribes."""
+    """Deliver in this process, unless OUTBOX_IN_PROCESS is false or there are no subscribers."""
     if app.config["OUTBOX_IN_PROCESS"] and registry.of(app).handlers:
         worker.of(app).start()
 
 
 def stop(app: Flask) -> None:
-    """Stop delivering in this process, after the attempt in progress."""
+    """Stop delivering in this process after the attempt in progress."""
     worker.of(app).stop()
     leases.of(app).stop()

@@ -1,1 +1,1 @@
-"""What the pages of the service share: their look, the client of the API, and Preact."""
+"""Shared parts of the service's pages: their style, the API client, and Preact."""

@@ -1,16 +1,16 @@
-"""The files that pages share, and the answer that is a page of scripts over the API."""
+"""The files that pages share, and the response for a page with scripts that use the API."""
 
 from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app, make_response, render_template, request
 
 # No external or inline resources; `data:` and `blob:` are for QR codes and pictures in rows. Forms
-# are submitted by scripts only, so that no password gets into a URL.
+# are only submitted by scripts, so that no password gets into a URL.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
-#: Seconds without a key or a click after which a page logs its user out (OWASP ASVS 7.3.1).
+#: Seconds without a key or click after which a page logs its user out (OWASP ASVS 7.3.1).
 IDLE_SECONDS = 900
 
 bp = Blueprint("page_assets", __name__, template_folder="templates", static_folder="static")
@@ -22,7 +22,7 @@ def init_app(app: Flask) -> None:
 
 
 def render_client_page(template: str, **features: Any) -> Response:
-    """Render a page that is a client of the API; its scripts are told the settings and features."""
+    """Render a page that is a client of the API; its scripts get the settings and features."""
     page = {**_settings(), **features}
     response = make_response(render_template(template, page=page))
     response.headers["Content-Security-Policy"] = POLICY
@@ -30,16 +30,16 @@ def render_client_page(template: str, **features: Any) -> Response:
 
 
 def _settings() -> dict[str, Any]:
-    """Return what the scripts of every page have to know."""
+    """Return the settings for the scripts of every page."""
     config = current_app.config
     return {
         "service": config["SERVICE_NAME"],
         # A proxy may serve all of it below a path.
         "root": request.script_root + config["REST_API_ROOT"],
-        # As the OpenAPI document has it; in requests any case will do.
+        # As in the OpenAPI document; requests may use any case.
         "users": config["USERS_PATH"].lower(),
         "idleSeconds": IDLE_SECONDS,
-        # Whether a login by a provider leaves a session in cookies.
+        # Whether a login by a provider sets a session cookie.
         "cookies": config["TOKEN_MIDDLEWARE"] is not None and bool(config["PROVIDERS"]),
         "refusedStatus": config["ACL_ERROR_STATUS"],
         "realmRequired": config["REALM_REQUIRED"],

@@ -1,1 +1,1 @@
-"""The project folder, and the command `ostiary`, which works on it."""
+"""The project folder, and the command `ostiary` for it."""

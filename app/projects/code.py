@@ -14,7 +14,7 @@ ENTRY = "init_app"
 def init_app(app: Flask) -> None:
     """Call the function of PROJECT_FILE; raise ConfigurationError for an error in its code."""
     path = Path(os.path.abspath(Path(app.instance_path, app.config["PROJECT_FILE"])))
-    # Path.is_file raises some errors, such as for a folder that is closed to the service.
+    # Path.is_file may raise an error, for example if the service may not access the folder.
     if not os.path.isfile(path):
         raise ConfigurationError(f"PROJECT_FILE cannot be used: there is no file {path}")
     function = getattr(load(app, path), ENTRY, None)

@@ -1,4 +1,4 @@
-"""The group `ostiary`: commands for a project, of its app, of installed packages, and of Flask."""
+"""The command group `ostiary`: commands for projects, of their apps, of packages, and Flask's."""
 
 from importlib import import_module
 from typing import Any
@@ -11,7 +11,7 @@ from app.config import ConfigurationError
 from .folder import enter_project
 from .packages import added_names, find_command
 
-# The modules of the app's commands, each imported when it is called.
+# The modules of the app's commands, imported when they are called.
 COMMANDS = {
     "db": "app.migrate.cli",
     "users": "app.factors.cli",
@@ -26,22 +26,22 @@ COMMANDS = {
     "upgrade": "app.projects.upgrade",
     "fixtures": "app.projects.fixtures.cli",
 }
-# The modules of commands that need no app.
+# Modules of commands that need no app, imported when called.
 MODULES = {
     "dev": "app.projects.dev",
     "new": "app.projects.new",
     "run": "app.projects.run",
 }
-# The commands that need no project either; nor do those of packages.
+# Commands that need no project either, besides those of packages.
 WITHOUT_PROJECT = {"new"}
 
 
 class ProjectGroup(FlaskGroup):
-    """Commands on the project in the current folder; without one, those that need none."""
+    """Commands for the project in the current folder; outside of one, those that need none."""
 
     def __init__(self, **extra: Any) -> None:
         super().__init__(add_default_commands=False, add_version_option=False, **extra)
-        # The app is the project's, and `dev` is for developers.
+        # The app is the project's, and `dev` replaces Flask's `run`.
         self.params = [option for option in self.params if option.name not in {"app", "debug"}]
         self.add_command(routes_command)
         self.add_command(shell_command)
@@ -49,7 +49,7 @@ class ProjectGroup(FlaskGroup):
         self.own_names = {*COMMANDS, *MODULES, *self.commands}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands that work in this folder."""
+        """Return the names of the commands available in this folder."""
         added = added_names(self.own_names)
         try:
             _enter()

@@ -1,4 +1,4 @@
-"""The command `ostiary dev`: serve, and start again when a file of the project changes."""
+"""The command `ostiary dev`: serve, and restart when a file of the project changes."""
 
 import os
 import signal
@@ -16,9 +16,9 @@ from app.server import listening
 from .folder import project_folder
 from .run import migrate_and_serve
 
-# Seconds between two looks at the files.
+# Seconds between two checks of the files.
 INTERVAL = 0.3
-# Files of a project that decide how it runs, by their suffixes, and folders without such files.
+# Suffixes of a project's files that cause a restart, and folders that are ignored.
 SUFFIXES = (".py", ".json", ".html", ".txt")
 IGNORED = {"__pycache__", "node_modules", "tests"}
 
@@ -26,16 +26,16 @@ IGNORED = {"__pycache__", "node_modules", "tests"}
 @click.command()
 @click.pass_context
 def dev(ctx: click.Context) -> None:
-    """Serve, and start again when a file changes.
+    """Serve, and restart when a file changes.
 
-    Runs the migrations that are missing at each start too. HOST and PORT are the address.
+    Also applies missing migrations at each start. HOST and PORT are the address.
     """
     listening.check_environment()
     click.echo(
         f"Serving on http://{listening.address()}. A change of the project's files starts it again;"
         " Ctrl-C ends it."
     )
-    # Once for all that are started: they are forked.
+    # Imported once for all servers, which are forked.
     import_module("app.factory")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     while True:
@@ -53,7 +53,7 @@ def dev(ctx: click.Context) -> None:
 
 
 def _modification_times() -> dict[Path, int]:
-    """Return when each file of the project was changed."""
+    """Return the modification time of each file of the project."""
     times = {}
     for path in _files():
         # It may have been deleted.
@@ -71,7 +71,7 @@ def _files() -> Iterator[Path]:
 
 
 def _wait_for_change(times: dict[Path, int]) -> Path:
-    """Return a file that has been written, made or deleted."""
+    """Return a file that was changed, created or deleted."""
     while True:
         time.sleep(INTERVAL)
         if changed := dict(_modification_times().items() ^ times.items()):

@@ -1,4 +1,4 @@
-"""Where the project is."""
+"""The location of the project folder."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,7 @@ def project_folder() -> Path:
 
 
 def enter_project() -> None:
-    """Make the current folder the project folder, unless INSTANCE_PATH names one.
+    """Make the current folder the project folder, unless INSTANCE_PATH is set.
 
     In a checkout it is `instance/`. Raises ConfigurationError if there is no project.
     """

@@ -1,6 +1,6 @@
 """Settings of gunicorn: worker, threads, time-outs, and logs without query strings."""
 
-# gunicorn finds its hooks by their names.
+# gunicorn finds its hooks by name.
 from app.metrics.hooks import (  # noqa: F401
     child_exit,
     on_exit,
@@ -17,22 +17,22 @@ worker_class = "app.server.worker.BufferingWorker"
 workers = listening.processes()
 threads = listening.threads()
 
-# Loaded once before the fork, so that an invalid setting stops the start.
+# Loaded once before the fork, so that an invalid setting prevents the start.
 preload_app = True
 # Seconds for requests in progress to finish after SIGTERM.
 graceful_timeout = 30
-# The default control socket is one path for all instances of a user.
+# The default control socket has one path for all instances of a user.
 control_socket_disable = True
 
 # The worker limits the request line itself, because gunicorn's maximum is 8 KiB.
 limit_request_line = 0
 limit_request_fields = 100
-# A filter may be a header, and is as long as one in the request line.
+# A filter in a header may be as long as one in the request line.
 limit_request_field_size = MAX_LINE
 # X-Forwarded-* headers are handled by ProxyFix (TRUSTED_PROXIES), not by gunicorn.
 forwarder_headers = ""
 secure_scheme_headers: dict[str, str] = {}
-# Nobody's headers are trusted, as there are none: gunicorn need not look up whose they are.
+# No headers are trusted, so gunicorn need not check the address of their sender.
 forwarded_allow_ips = "*"
 
 logger_class = "app.server.log.QuietLogger"

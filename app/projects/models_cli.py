@@ -25,11 +25,11 @@ models = CommandGroup("models", help="Check, list and show models.")
 @models.command()
 @click.option("--strict", is_flag=True, help="Exit with status 1 if there are warnings.")
 def check(strict: bool) -> None:
-    """Check the files of all models; a problem in one stops the command with an error.
+    """Check the files of all models; a problem ends the command with an error.
 
     Warnings are logged.
     """
-    # The app has logged each warning when it read the files, to standard error.
+    # The app has logged each warning to standard error when it read the files.
     problems = json_models.current.problems
     found = find_models()
     unknown = list(check_roles(current_app))
@@ -48,7 +48,7 @@ def check(strict: bool) -> None:
 @models.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """List all models, those of the service too."""
+    """List all models, including the service's own."""
     names = ("name", "file", "path", "table", "public")
     rows = [
         (model.name, model.file, f"/{model.path}", model.table, model.is_public)
@@ -74,7 +74,7 @@ def show(name: str) -> None:
 
 
 def _not_served(found: Iterable[Model]) -> Iterator[str]:
-    """Yield, for each model of which not everything is served, what is not."""
+    """Yield, for each model that is not completely served, what is missing."""
     for model in found:
         if model.file and not model.is_public:
             yield f"{model.name} has no endpoints of its own: it is not public."
@@ -85,7 +85,7 @@ def _not_served(found: Iterable[Model]) -> Iterator[str]:
 
 
 def _describe(model: Model) -> Iterator[str]:
-    """Yield a model, its properties, relations, endpoints and rules in lines of text."""
+    """Yield a model's properties, relations, endpoints and rules as lines of text."""
     if model.remote:
         yield from _describe_remote(model.remote)
     if model.collection is None:
@@ -133,7 +133,7 @@ def _describe_endpoints(path: str, endpoints: Iterable[Endpoint]) -> Iterator[st
 
 
 def _describe_remote(definition: Definition) -> Iterator[str]:
-    """Yield a model at a data source, or without rows, and its endpoints, in lines of text."""
+    """Yield the endpoints of a model at a data source, or without rows, as lines of text."""
     is_plain = definition.name in json_models.current.plain
     place = "no rows" if is_plain else f"data source {definition.data_source}"
     yield f"{definition.name}\t{definition.file}\t{place}"

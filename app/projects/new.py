@@ -1,4 +1,4 @@
-"""The command `ostiary new`: write a project to begin with."""
+"""The command `ostiary new`: write a new project."""
 
 import os
 import re
@@ -10,8 +10,8 @@ import click
 
 from app.migrate.chains import PRODUCT, newest
 
-# The files of a project. Their names end in SUFFIX, as they are no code of ours, and have DOT in
-# place of a dot at the beginning, which packages would leave out.
+# The files of a project. Their names end in SUFFIX, as they are not part of the package's code, and
+# begin with DOT in place of a dot, as packages would leave such files out.
 TEMPLATE = Path(__file__).with_name("template")
 SUFFIX, DOT = "-tpl", "dot_"
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}[A-Za-z0-9]|[A-Za-z]")
@@ -27,7 +27,7 @@ README.md says what is in it."""
 @click.command()
 @click.argument("name")
 def new(name: str) -> None:
-    """Write a project to begin with into the new folder NAME."""
+    """Write a new project into the new folder NAME."""
     folder = Path(name)
     if not NAME.fullmatch(name):
         raise click.ClickException(
@@ -44,7 +44,7 @@ def new(name: str) -> None:
 
 
 def _write(folder: Path) -> None:
-    """Write the files beside a folder, and give them its name when all are there."""
+    """Write the files beside a folder, and rename it when it is complete."""
     values = _values(folder.name)
     with TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as parent:
         written = Path(parent, folder.name)
@@ -56,7 +56,7 @@ def _write(folder: Path) -> None:
 
 
 def template_text(file: str, name: str) -> str:
-    """Return a file of the template, such as `.gitignore`, for a project with a name."""
+    """Return a file of the template, such as `.gitignore`, for a project with this name."""
     path = TEMPLATE / f"{DOT}{file[1:]}{SUFFIX}" if file[0] == "." else TEMPLATE / f"{file}{SUFFIX}"
     return _fill(path.read_text(encoding="utf-8"), _values(name))
 
@@ -68,11 +68,11 @@ def _target(path: Path) -> str:
 
 
 def _values(name: str) -> dict[str, str]:
-    """Return what stands in a project for the words between two @."""
+    """Return the values in a project of the words between two @."""
     [revision] = newest(PRODUCT.migrations.values())
     return {
         "NAME": name,
-        # Of a Docker image.
+        # The tag of a Docker image.
         "IMAGE": re.sub("[_-]+", "-", name.lower()),
         "VERSION": ".".join(version("ostiary").split(".")[:2]),
         "REVISION": revision,

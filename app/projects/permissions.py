@@ -1,4 +1,4 @@
-"""Checks of who may call the models of a project."""
+"""Checks of who may call a project's models."""
 
 from collections.abc import Iterable, Iterator
 
@@ -12,10 +12,10 @@ from app.settings import ALLOW
 
 
 def check_permissions(app: Flask, models: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield a sentence for each model that nobody can reach, or everybody can write to.
+    """Yield a sentence for each model that nobody can call, or everybody can write to.
 
-    `models` are names, each with that of the resource. The latter are named if DEFAULT_PERMISSION
-    allows what no rule is about, because the model may have been opened without intent.
+    `models` are names, each with that of the resource. Models open to everybody are only reported
+    if DEFAULT_PERMISSION allows calls without a rule, because that may be unintended.
     """
     default = app.config["DEFAULT_PERMISSION"]
     rules = compiled_rules.of(app)
@@ -38,7 +38,7 @@ def check_permissions(app: Flask, models: Iterable[tuple[str, str]]) -> Iterator
 
 
 def _served_methods(app: Flask, resource: str) -> dict[str, str]:
-    """Return the methods of a resource that have endpoints, with their access types."""
+    """Return the methods of a resource with endpoints, and their access types."""
     return {
         endpoint.method: endpoint.access
         for name, endpoint in served_endpoints.of(app).items()

@@ -1,4 +1,4 @@
-"""Checks of the roles that the rules of a project's models name."""
+"""Checks of the roles in the rules of a project's models."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -17,7 +17,7 @@ from .fixtures.files import fixture_roles
 
 
 class NamedRole(NamedTuple):
-    """A role in a rule, the roles that the rows of the model have besides, and where to warn."""
+    """A role in a rule, the dynamic roles of the model's rows, and where to report it."""
 
     name: str
     dynamic: set[str]
@@ -25,10 +25,10 @@ class NamedRole(NamedTuple):
 
 
 def check_roles(app: Flask) -> Iterator[str]:
-    """Yield a sentence for each role that nobody has yet; warn of those that look wrong.
+    """Yield a sentence for each role without members; warn of probably misspelt ones.
 
-    Known are the roles of our rules, of fixtures, and the dynamic roles of a model. Where fixtures
-    have roles, they have all.
+    Known roles are those of built-in rules and of fixtures, and the model's dynamic roles. If
+    fixtures have roles, they are expected to have all of them.
     """
     declared = fixture_roles(app)
     known = {ADMIN, *declared}

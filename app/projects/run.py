@@ -1,4 +1,4 @@
-"""The command `ostiary run`: migrate the database, and serve by gunicorn in this process."""
+"""The command `ostiary run`: migrate the database, and serve with gunicorn in this process."""
 
 import gc
 import os
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 @click.option("--no-migrate", is_flag=True, help="Neither migrate nor load fixtures.")
 @click.pass_context
 def run(ctx: click.Context, no_migrate: bool) -> None:
-    """Migrate the database, and serve by gunicorn.
+    """Migrate the database, and serve with gunicorn.
 
-    HOST and PORT are the address; WEB_CONCURRENCY is the number of processes, THREADS that of the
-    threads of each. GUNICORN_CMD_ARGS has options of gunicorn.
+    HOST and PORT are the address; WEB_CONCURRENCY is the number of processes, THREADS the number of
+    threads in each. GUNICORN_CMD_ARGS has options of gunicorn.
     """
     listening.check_environment()
     if no_migrate:
@@ -35,24 +35,24 @@ def run(ctx: click.Context, no_migrate: bool) -> None:
 
 
 def migrate_and_serve(ctx: click.Context, **settings: object) -> None:
-    """Migrate the database, and serve with gunicorn's settings and these until a signal ends it."""
-    # As `ostiary.wsgi` says, which enables it.
+    """Migrate the database, and serve with these gunicorn settings until a signal."""
+    # As in `ostiary.wsgi`, which enables it.
     gc.disable()
     server = make_server(**settings)
-    # Once for both processes.
+    # Imported once for both processes.
     import_module("app.factory")
     _prepare_database(ctx)
     server.run()
 
 
 def make_server(**settings: object) -> "Server":
-    """Return gunicorn with these settings; it reads its environment when it is imported."""
+    """Return gunicorn with these settings; it reads its environment at import."""
     server: Server = import_module("app.projects.server").Server(**settings)
     return server
 
 
 def _prepare_database(ctx: click.Context) -> None:
-    """Migrate and load fixtures in a process of its own, whose memory the server does not keep."""
+    """Migrate and load fixtures in a separate process, whose memory the server does not keep."""
     sys.stdout.flush()
     process = os.fork()
     if not process:

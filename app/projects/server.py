@@ -1,4 +1,4 @@
-"""gunicorn, as `ostiary run` and `ostiary dev` start it; not imported before its environment."""
+"""gunicorn, as started by `ostiary run` and `ostiary dev` once its environment is set."""
 
 import os
 from argparse import Namespace
@@ -12,7 +12,7 @@ from gunicorn.config import Config, get_default_config_file
 
 
 class Server(Application):
-    """gunicorn with our settings; `gunicorn.conf.py` and GUNICORN_CMD_ARGS override them."""
+    """gunicorn with the service's settings; `gunicorn.conf.py` and GUNICORN_CMD_ARGS win."""
 
     cfg: Config
 
@@ -21,7 +21,7 @@ class Server(Application):
         super().__init__()
 
     def load_config(self) -> None:
-        """Read the settings; the command line is not gunicorn's."""
+        """Read the settings; the command line does not belong to gunicorn."""
         self.load_config_from_module_name_or_filename("python:app.projects.gunicorn_settings")
         arguments = self._arguments()
         if file := arguments.config or get_default_config_file():
@@ -34,14 +34,14 @@ class Server(Application):
         os.chdir(self.cfg.chdir)
 
     def load(self) -> Flask:
-        """Build the app."""
+        """Create the app."""
         app: Flask = import_module("ostiary.wsgi").app
         return app
 
     def _arguments(self) -> Namespace:
-        """Return the options of GUNICORN_CMD_ARGS."""
+        """Return the options in GUNICORN_CMD_ARGS."""
         parser = self.cfg.parser()
-        # gunicorn's would explain the command line.
+        # gunicorn's own would be about the command line.
         parser.error = _refuse_arguments
         try:
             arguments: Namespace = parser.parse_args(self.cfg.get_cmd_args_from_env())
@@ -56,6 +56,6 @@ class Server(Application):
 
 
 def _refuse_arguments(error: object) -> NoReturn:
-    """End the start with one sentence: gunicorn adds a traceback to some of its errors."""
+    """Exit with one sentence; gunicorn would add a traceback to some errors."""
     reason = str(error).partition("\n")[0]
     raise SystemExit(f"ostiary: GUNICORN_CMD_ARGS cannot be used: {reason}") from None

@@ -13,7 +13,7 @@ STEPS = (["models", "check"], ["db", "upgrade"])
 def upgrade(ctx: click.Context) -> None:
     """Check the project with this release, then migrate.
 
-    A project that cannot be used with it stops the command, and leaves the database as it is.
+    If the project does not work with it, the command fails and does not change the database.
     """
     for arguments in STEPS:
         current_app.cli.main(arguments, standalone_mode=False, obj=ctx.obj)

@@ -1,4 +1,4 @@
-"""Values that JSON files declare, with their places, which problems of them name."""
+"""Values declared in JSON files, with their places for messages."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ JsonObject = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Declaration:
-    """A value of a file, and its place, such as `note.json: properties.age.type`.
+    """A value in a file, and its place, such as `note.json: properties.age.type`.
 
     >>> age = Declaration({"type": "strng"}, problems, "note.json: properties.age")
     >>> age["type"].add("there is no such type")
@@ -21,30 +21,30 @@ class Declaration:
     value: object
     problems: Problems
     path: str
-    # What stands between the path and a key.
+    # The separator between the path and a key.
     separator: str = "."
 
     def __getitem__(self, key: str) -> "Declaration":
-        """Return the value of a key, None if there is no such key, or this is no object."""
+        """Return the value of a key, None if it does not exist or this is no object."""
         return self.at(key, self.mapping.get(key))
 
     def at(self, key: str, value: object) -> "Declaration":
-        """Return another value in the place of a key."""
+        """Return another value at the place of a key."""
         return Declaration(value, self.problems, f"{self.path}{self.separator}{key}")
 
     def with_value(self, value: object) -> "Declaration":
-        """Return another value in this place."""
+        """Return another value at this place."""
         return replace(self, value=value)
 
     @property
     def mapping(self) -> JsonObject:
-        """The value, if it is an object; an empty object otherwise."""
+        """The value if it is an object, else an empty object."""
         return self.value if isinstance(self.value, Mapping) else {}
 
     def entries(self) -> dict[str, "Declaration"]:
-        """Return the values of an object by their keys; anything but null is a problem.
+        """Return the values of an object by key; report other types, except null.
 
-        Files of LoopBack 3 may have an empty list in place of an empty object.
+        LoopBack 3's files may have an empty list in place of an empty object.
         """
         if self.value != []:
             self.check_object()
@@ -56,7 +56,7 @@ class Declaration:
             self.add("must be an object")
 
     def items(self) -> list["Declaration"]:
-        """Return the items of a list with their places; anything else has none."""
+        """Return the items of a list with their places; empty for other types."""
         values = self.value if isinstance(self.value, list) else []
         return [
             Declaration(value, self.problems, f"{self.path}[{index}]")
@@ -64,20 +64,20 @@ class Declaration:
         ]
 
     def flag(self, key: str) -> bool:
-        """Return whether a key is true; anything but true, false and null is a problem."""
+        """Return whether a key is true; report a value that is neither a boolean nor null."""
         value = self.mapping.get(key) or False
         if value not in (True, False, "true", "false"):
             self[key].add("must be true or false")
         return value in (True, "true")
 
     def add(self, message: str) -> None:
-        """Add a problem: the value cannot be used."""
+        """Report an error: the value is invalid."""
         self.problems.add(self.path, message)
 
     def warn(self, message: str) -> None:
-        """Add a warning: the value is used otherwise, or has no effect."""
+        """Report a warning: the value is used differently, or has no effect."""
         self.problems.warn(self.path, message)
 
     def check_keys(self, known: Iterable[str], ignored: Iterable[str] = ()) -> None:
-        """Report the keys of an object that are not known."""
+        """Report the unknown keys of an object."""
         self.problems.check_keys(self.path, self.mapping, known, ignored)

@@ -1,4 +1,4 @@
-"""Defaults of properties: constants, and the functions that `defaultFn` names."""
+"""Defaults of properties: constants, and functions named by `defaultFn`."""
 
 import secrets
 import string
@@ -16,16 +16,16 @@ from app.times import iso_time, now
 from .declaration import Declaration
 from .types import PropertyType
 
-# Returns the default of a new row; None stands for null.
+# Returns the default for a new row; None stands for null.
 Default = Callable[[], object]
 
-# The characters of an id by LoopBack 3's nanoid: 126 bits.
+# The length of an id by LoopBack 3's nanoid: 126 bits.
 NANOID_LENGTH = 21
 NANOID_ALPHABET = string.ascii_letters + string.digits + "_-"
 
 
 def read_default(declared: Declaration, type_: PropertyType) -> Default | None:
-    """Return the function that returns the default of a property, if there is one."""
+    """Return the function that returns a property's default, if there is one."""
     function, value = declared.mapping.get("defaultFn"), declared.mapping.get("default")
     if function is None and value == "$now" and type_.name in ("date", "dateonly"):
         function = "now"
@@ -37,7 +37,7 @@ def read_default(declared: Declaration, type_: PropertyType) -> Default | None:
 def _constant(declared: Declaration, type_: PropertyType) -> Default | None:
     value = declared.value
     if isinstance(value, bool) and type_.name in ("number", "integer"):
-        # As JavaScript does.
+        # As in JavaScript.
         declared.warn(f"{str(value).lower()} is taken as {int(value)}")
         value = int(value)
     try:
@@ -48,7 +48,7 @@ def _constant(declared: Declaration, type_: PropertyType) -> Default | None:
 
 
 def _converted(value: object, kind: str) -> object:
-    """Return a default as its type; LoopBack 3 makes numbers of text, and text of numbers."""
+    """Return a default in its type; as LoopBack 3, convert between texts and numbers."""
     if kind == "string" and is_number(value):
         return str(value)
     convert = {"integer": int, "number": float}.get(kind)

@@ -1,4 +1,4 @@
-"""What clients see of the objects that properties hold whose type is a model."""
+"""What clients see of objects in properties whose type is a model."""
 
 from collections.abc import Mapping
 
@@ -8,24 +8,24 @@ from app.state import AppState
 from .declaration import JsonObject
 from .types import NAMES
 
-# What clients see of the objects of each model, by its name in small letters.
+# What clients see of objects of each model, by its name in lower case.
 Models = Mapping[str, Visibility]
 embedded_models = AppState[Models]("embedded models", factory=lambda _app: {})
 
 
 def embedding_properties(declared: JsonObject, models: Models) -> dict[str, Visibility]:
-    """Return what clients see of the objects in properties, by the names of these.
+    """Return what clients see of objects, by the properties that hold them.
 
-    `declared` are the properties in LoopBack 3's form; those that hold no such object are left out.
+    `declared` are the properties in LoopBack 3's form; those without such objects are left out.
     """
     found = {name: visibility_of(property_, models) for name, property_ in declared.items()}
     return {name: visibility for name, visibility in found.items() if visibility}
 
 
 def visibility_of(declared: object, models: Models) -> Visibility | None:
-    """Return what clients see of the objects that a property holds, or the items of an array.
+    """Return what clients see of a property's objects, or of an array's items.
 
-    The type is a model, or has the properties of the objects: `{"type": {"street": "string"}}`.
+    The type is a model, or declares the objects' properties: `{"type": {"street": "string"}}`.
     """
     if isinstance(declared, Mapping) and declared.get("type"):
         return _of_type(declared["type"], models)
@@ -43,7 +43,7 @@ def _of_type(given: object, models: Models) -> Visibility | None:
 
 
 def hidden_properties(declared: JsonObject) -> frozenset[str]:
-    """Return the names of the properties that are declared as hidden."""
+    """Return the names of properties declared as hidden."""
     return frozenset(
         name
         for name, property_ in declared.items()

@@ -1,7 +1,7 @@
-"""Regular expressions that values must match, limited to those that take little time.
+"""Regular expressions for values, limited to those that match in little time.
 
-Python's `re` tries all ways to divide a text among the repetitions of an expression: the product of
-their ranges bounds the work.
+Python's `re` tries all ways to divide a text among an expression's repetitions, whose number is at
+most the product of their ranges.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from marshmallow import ValidationError
 
-#: Ways to divide a text among the repetitions of a `format`, which take 10 ms.
+#: Maximum ways to divide a text among the repetitions of a `format`, which take 10 ms.
 MAX_WAYS = 200_000
 # Ways that take as long as loading and storing a value.
 WAYS_PER_VALUE = 400
@@ -27,10 +27,10 @@ TOKENS = re.compile(
 
 
 class Format:
-    """A validator: the text must match the expression, as JavaScript's `RegExp.test` does."""
+    """A validator: the text must match the expression, as with JavaScript's `RegExp.test`."""
 
     def __init__(self, pattern: str, max_length: int) -> None:
-        """Compile an expression for texts of this length; raise ValueError if it cannot be used."""
+        """Compile an expression for texts of this length; raise ValueError if not supported."""
         self.pattern = pattern.removeprefix("/").removesuffix("/")
         try:
             self._compiled = re.compile(self.pattern, re.ASCII)
@@ -51,18 +51,18 @@ class Format:
 
     @property
     def cost(self) -> int:
-        """How long it takes, in the time of loading and storing a value."""
+        """The cost of matching, in units of loading and storing a value."""
         return self.ways // WAYS_PER_VALUE
 
 
 def count_ways(pattern: str, length: int) -> int:
-    """Return a bound of the steps that a search in a text takes; raise ValueError.
+    """Return a bound on the steps of a search in a text; raise ValueError.
 
-    It is the product of the ranges of all repetitions: one inside of another multiplies itself, so
-    that a group with a repetition in it must not be repeated.
+    It is the product of the ranges of all repetitions. A nested repetition multiplies itself, so a
+    group that contains a repetition must not be repeated.
     """
     ways = 1
-    # Whether each open group, and the one that was just closed, has a repetition.
+    # Whether each open group, and the one just closed, contains a repetition.
     groups, closed = [False], False
     for token in _tokens(pattern):
         kind, was_closed, closed = token.lastgroup, closed, False
@@ -80,7 +80,7 @@ def count_ways(pattern: str, length: int) -> int:
 
 
 def _is_anchored(pattern: str) -> bool:
-    """Tell whether an expression matches at the start of a text only."""
+    """Return True if an expression only matches at the start of a text."""
     depth = 0
     for token in _tokens(pattern):
         depth += {"open": 1, "close": -1}.get(token.lastgroup or "", 0)
@@ -100,7 +100,7 @@ def _tokens(pattern: str) -> Iterator[re.Match[str]]:
 
 
 def _range(repeat: str, length: int) -> int:
-    """Return how many numbers of repetitions there are."""
+    """Return the number of different counts of a repetition."""
     if repeat == "?":
         return 2
     if repeat in "*+":

@@ -1,4 +1,4 @@
-"""Properties in LoopBack 3's form: the column and the field of each."""
+"""Properties in LoopBack 3's form, with a column and a field for each."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -16,15 +16,15 @@ from .defaults import Default, read_default
 from .types import AnyColumn, PropertyType, is_indexed, read_type
 from .validators import Validator, read_validators
 
-#: Characters of the name of a property of a model in JSON, a column or a table, as in PostgreSQL.
+#: Maximum characters of the name of a property in JSON, a column or a table, as in PostgreSQL.
 MAX_NAME = 63
 NAME = re.compile(rf"[A-Za-z_$][\w$-]{{0,{MAX_NAME - 1}}}", re.ASCII)
-# Names that a `where` has a meaning for.
+# Names with a special meaning in a `where`.
 RESERVED = ("and", "or")
 WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+")
-# The keys by which LoopBack 3's connectors name columns.
+# Keys of LoopBack 3's connectors for the names of columns.
 MAPPINGS = ("postgresql", "mysql", "mssql", "oracle", "sqlite3", "db2", "mongodb")
-# Keys for other programs, and those that change nothing here.
+# Keys for other programs, and those without effect here.
 NOTES = ("description", "comments", "doc", "meta", "generated", "dataType", "title")
 # Types that are stored as JSON.
 JSON_TYPES = ("object", "any", "array", "geopoint")
@@ -36,26 +36,26 @@ KEYS = (
 
 @dataclass(frozen=True)
 class Property:
-    """A property of a model: its name in JSON, and what its column and its field are."""
+    """A property of a model: its name in JSON, its column and its field."""
 
     name: str
     column_name: str
     type: PropertyType
     required: bool = False
     hidden: bool = False
-    # Whether clients cannot write it; the service and hooks do.
+    # Whether clients cannot write it; the service and hooks can.
     read_only: bool = False
     is_id: bool = False
     index: bool = False
     unique: bool = False
     description: str = ""
     default: Default | None = None
-    # Returns the value that each change of a row gives to it.
+    # Returns the value to set at each change of a row.
     on_change: Callable[[], object] | None = None
     validators: list[Validator] = field(default_factory=list)
 
     def column(self) -> AnyColumn:
-        """Return a new column; it has the default of a property that no body sets."""
+        """Return a new column; it has the default unless bodies set the property."""
         return Column(
             self.column_name,
             self.type.column_type,
@@ -68,7 +68,7 @@ class Property:
         )
 
     def field(self, **options: Unpack[FieldOptions]) -> Field:
-        """Return a new field; `options` are further ones of marshmallow."""
+        """Return a new field; `options` are further arguments of marshmallow."""
         given: FieldOptions = {"attribute": self.column_name, "load_only": self.hidden}
         given["dump_only"] = self.read_only
         if self.required and self.default is None:
@@ -85,7 +85,7 @@ class Property:
 def read_property(name: str, declared: Declaration) -> Property | None:
     """Read a property from `{"type": "string", ...}` or from its type alone.
 
-    None if it cannot be used, which is a problem.
+    None, with a reported problem, if it is invalid.
     """
     if not isinstance(declared.value, Mapping):
         declared = declared.with_value({"type": declared.value})
@@ -139,7 +139,7 @@ def _validators(declared: Declaration, type_: PropertyType, required: bool) -> l
 
 
 def _has_index(declared: Declaration, type_: PropertyType) -> bool:
-    """Tell whether a property gets an index: PostgreSQL has none for JSON."""
+    """Return True if a property gets an index; PostgreSQL has none for JSON."""
     if not is_indexed(declared.mapping) or declared.mapping.get("id"):
         return False
     if type_.name in JSON_TYPES:
@@ -148,13 +148,13 @@ def _has_index(declared: Declaration, type_: PropertyType) -> bool:
 
 
 def is_unique(declared: JsonObject) -> bool:
-    """Tell whether no two rows may have the same value of a property."""
+    """Return True if a property's values must be unique."""
     index = declared.get("index")
     return bool(declared.get("unique") or (isinstance(index, Mapping) and index.get("unique")))
 
 
 def column_name(name: str) -> str:
-    """Return the name of the column, or the table, for a name in JSON: `ownerId`, `owner_id`."""
+    """Return the name of a column or table for a name in JSON: `ownerId`, `owner_id`."""
     words = "_".join(filter(None, WORDS.split(name))).lower() or "p"
     return f"{words}_" if iskeyword(words) else f"p{words}" if words[0].isdigit() else words
 

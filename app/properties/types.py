@@ -1,4 +1,4 @@
-"""The types of properties in LoopBack 3's form, as types of columns and fields."""
+"""Types of properties in LoopBack 3's form, with types of columns and fields."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,26 +20,26 @@ from .declaration import Declaration, JsonObject
 ColumnType = TypeEngine[Any]
 AnyColumn = Column[Any]
 
-#: Characters of a text of a model in JSON that has an index: an entry of an index of PostgreSQL has
-#: at most 2704 bytes.
+#: Maximum characters of an indexed text of a model in JSON: PostgreSQL limits an index entry to
+#: 2704 bytes.
 MAX_INDEXED = 600
-# Characters of one whose `length` is not declared.
+# Maximum characters of one without `length`.
 INDEXED_TEXT = 255
-# Digits of a decimal after the point, if its `scale` is not declared.
+# Digits of a decimal after the point, without `scale`.
 SCALE = 2
 UNCHECKED = "is taken as an object, and its inside not checked"
 
 
 @dataclass(frozen=True)
 class PropertyType:
-    """A type of properties: its name, its column's type, and the function that makes its field."""
+    """A type of property: its name, its column's type, and the function that creates its field."""
 
     name: str
     column_type: ColumnType
     make_field: Callable[..., Field]
 
     def load(self, value: object) -> object:
-        """Return what a value of JSON is as this type; raise ValidationError."""
+        """Return a JSON value in this type; raise ValidationError."""
         field = self.make_field()
         fields.unify_messages(field)
         return field.deserialize(value)
@@ -70,7 +70,7 @@ NAMES = ("string", "decimal", "array", *SIMPLE)
 
 
 def read_type(declared: Declaration) -> PropertyType | None:
-    """Return the type of a property; None if it has none, which is a problem."""
+    """Return the type of a property; None, with a reported problem, if it is missing."""
     given = declared.mapping.get("type", "any")
     if isinstance(given, list):
         return _array(given[0] if given else "any", declared)
@@ -93,7 +93,7 @@ def _named(given: str, declared: Declaration) -> PropertyType | None:
 
 
 def _replacement(name: str, declared: Declaration) -> str:
-    """Return the type that stands for one that we do not have; none if it is misspelt."""
+    """Return the replacement of an unsupported type; None for a misspelt one."""
     given = str(declared.mapping.get("type", "any"))
     if meant := suggest(name, NAMES, MISSPELT):
         declared["type"].add(f"there is no type {given!r}{meant}")
@@ -125,7 +125,7 @@ def _text(declared: Declaration) -> PropertyType:
 
 
 def is_indexed(declared: JsonObject) -> bool:
-    """Tell whether a property has an index."""
+    """Return True if a property has an index."""
     return any(declared.get(key) for key in ("index", "unique", "id"))
 
 

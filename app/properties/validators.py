@@ -46,7 +46,7 @@ def _length(declared: object, type_: PropertyType) -> Validator:
 
 
 class _Length(validate.Length):
-    """How many characters a text has, in the words of all schemas."""
+    """The limits on a text's length, with the same messages as all schemas."""
 
     def __call__(self, value: Any) -> Any:
         """Raise ValidationError for a text that is too short or too long."""

@@ -1,1 +1,1 @@
-"""Models as REST endpoints: declaration, requests, rows, filters and answers."""
+"""Models as REST endpoints: declaration, requests, rows, filters and responses."""

@@ -1,4 +1,4 @@
-"""Relations that features add to the resources of others."""
+"""Relations that features add to other features' resources."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class AddedRelation(NamedTuple):
     rules: Sequence[Rule]
 
 
-# By the name of the resource that has them.
+# Relations by the name of the resource that has them.
 _added = AppState[defaultdict[str, list[AddedRelation]]](
     "added relations", factory=lambda _app: defaultdict(list)
 )
@@ -33,10 +33,10 @@ _added = AppState[defaultdict[str, list[AddedRelation]]](
 def add_relation(
     app: Flask, resource: str, name: str, relation: Relation, rules: Sequence[Rule] = ()
 ) -> None:
-    """Add a relation to a resource that is yet to be registered, with rules for its methods.
+    """Add a relation, with rules for its methods, to a resource that is not yet registered.
 
-    In `init_app` of a file of models, users are yet to be registered. Raises ConfigurationError if
-    the resource is registered already.
+    In `init_app` of a file of models, users are not yet registered. Raises ConfigurationError if
+    the resource is already registered.
 
     Example::
 

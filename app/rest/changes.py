@@ -14,13 +14,13 @@ from .rows.scopes import WriteScope
 from .rows.undeclared import ATTRIBUTE, merge_others
 from .rows.writer import Check
 
-# Changes the rows that fulfil conditions, if a check permits it, and further conditions are
-# fulfilled then; returns them as they now are.
+# Changes the rows that meet the conditions, if a check permits it and they meet further conditions
+# afterwards; returns the changed rows.
 CheckedStore = Callable[[Conditions, Values, Check | None, Sequence[Condition]], Sequence[Row]]
 
 
 def update_all(collection: Collection, scope: WriteScope, values: Values) -> int:
-    """Change every row within a scope; return how many those were.
+    """Change every row within a scope; return their number.
 
     Raises ValidationError, and the access error if a row would leave the scope.
     """
@@ -45,8 +45,8 @@ def update_one(
 ) -> Row:
     """Update (`partial`) or replace one row within a scope from a body; return it.
 
-    `check` raises an error for a row that must not be changed. Raises ValidationError, the
-    access error if the row would leave the scope, or what `or_denied` does.
+    `check` raises an error for a row that must not be changed. Raises ValidationError, the access
+    error if the row would leave the scope, or the errors of `or_denied`.
     """
 
     def find_row() -> Row:
@@ -79,13 +79,13 @@ def _owner_scope(
     values: Values,
     find_value: Callable[[str], Any],
 ) -> WriteScope:
-    """Return the scope of a change of a row whose owner a body may name.
+    """Return the scope of a change of a row whose body may name another owner.
 
-    Raises ValidationError for one whom the caller may not name.
+    Raises ValidationError for an owner whom the caller may not name.
     """
     name, key = collection.written_owner or ("", "")
     if name not in body:
-        # Replacing a row without naming its owner keeps it.
+        # Replacing a row without naming an owner keeps the owner.
         values.pop(key, None)
     if key not in values or may_name_others(collection.name):
         return scope
@@ -94,7 +94,7 @@ def _owner_scope(
     check_owner(name, key, values, find_value)
     if not scope.grant.by_row:
         return scope
-    # It must be the owner's then, too, whatever another request makes of it.
+    # The row must have this owner afterwards, even after concurrent changes.
     return scope.limited(collection.rows.owned_by(values[key]))
 
 
@@ -114,6 +114,6 @@ def _store(
 def delete_one(
     collection: Collection, row_id: Id, scope: Conditions, check: Check | None = None
 ) -> None:
-    """Delete one row within a scope; raise what `check` or `or_denied` does."""
+    """Delete one row within a scope; raise the errors of `check` and `or_denied`."""
     count = collection.delete([collection.rows.by_id(row_id), *scope], check)
     collection.or_denied(row_id, count or None)

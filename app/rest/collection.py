@@ -46,20 +46,20 @@ from .rows.targets import references_of
 from .rows.writer import Writer, writers
 from .visibility import Visibility
 
-#: Values of the rows that one request creates, which are loaded in 50 to 100 ms; a `format` counts
-#: by the ways in which it may match.
+#: Maximum values of the rows that one request creates, which are loaded in 50 to 100 ms; a `format`
+#: counts by the number of ways in which it may match.
 MAX_VALUES = 4000
 
 
 class Collection:
-    """A resource as an app serves it: its rows, schemas and properties, and what a caller may do.
+    """A resource as served by an app: rows, schemas, properties, and the caller's permissions.
 
-    Its hooks have the receivers of the resource, and may have some of this app alone.
+    Its hooks have the resource's receivers, and may have some of this app only.
     """
 
     def __init__(self, resource: Resource, settings: Mapping[str, Any]) -> None:
         """Serve a resource in an app with these settings."""
-        # Its hooks and endpoints are those of this app.
+        # The hooks and endpoints of this copy belong to this app.
         self.resource = resource = replace(resource)
         self.name = resource.name
         self.singular = resource.singular
@@ -79,9 +79,9 @@ class Collection:
         self._is_lenient = is_compatible(settings)
         if self._is_lenient:
             kinds = {name: lenient(kind) for name, kind in kinds.items()}
-        # What clients see of a row.
+        # The visibility of a row's values.
         self.visibility = Visibility(self._withheld(), dict(resource.embedded))
-        # The kinds of the properties that filters may name, of rows and of those that are included.
+        # The kinds of the properties that filters may use, of rows and of included rows.
         self.filterable = visible(kinds, self.visibility)
         self._included_filterable = visible(kinds, self._included_visibility())
         self._columns: Mapping[str, Column] = inspect(resource.model).columns
@@ -91,21 +91,21 @@ class Collection:
         restriction = sql.conditions(parsed, self.properties)
         self.rows = resource.repository(resource.model, self.properties, owner, restriction)
         self.is_owner_model = resource.holds_users
-        # The attribute with the owner of a row, unless that is the row itself.
+        # The attribute of a row's owner, unless the row is the owner itself.
         self.owner_key = "" if resource.owner is None or self.is_owner_model else resource.owner.key
         self.serializer = resource.serializer(
             resource, self.schema, self.properties, self.visibility, self.loaded
         )
         self.writer = Writer(self, self.rows)
-        # What application code calls, beside `rows`.
+        # Called by application code, in addition to `rows`.
         self.insert, self.lock = self.writer.insert, self.writer.lock
         self.update, self.delete = self.writer.update, self.writer.delete
 
     def _withheld(self) -> frozenset[str]:
         """Return the properties that clients do not see.
 
-        Where all names may be asked for that are not declared, also those that are only written:
-        a row may have a value from before one was declared.
+        If clients may request undeclared names, this includes properties that are only written: a
+        row may have a value from before they were declared.
         """
         withheld = self.resource.withheld
         if OTHERS not in self.properties:
@@ -113,12 +113,12 @@ class Collection:
         return withheld | (_written(self.schema).values() - self.properties.keys())
 
     def _included_visibility(self) -> Visibility:
-        """Return what clients see of a row that is included into another."""
+        """Return the visibility of an included row."""
         shown = self.visibility
         return Visibility(shown.withheld | self.resource.protected, shown.inner)
 
     def add_to(self, app: Flask) -> None:
-        """Make the collection known to its app, also for relations and the OpenAPI document."""
+        """Make the collection known to its app, to relations and to the OpenAPI document."""
         if self.rows.may_lag:
             self.rows.reader = readers.of(app)
         served_collections.of(app)[self.name] = self
@@ -132,7 +132,7 @@ class Collection:
 
     @cached_property
     def id_name(self) -> str:
-        """The property that has the id; empty if clients do not see it."""
+        """The property of the id; empty if clients do not see it."""
         shown = self.properties.items()
         return next((name for name, column in shown if column is self.rows.key), "")
 
@@ -157,7 +157,7 @@ class Collection:
 
     @cached_property
     def most_new_rows(self) -> int:
-        """The most rows that one request may create: `max_create`, fewer of wide models."""
+        """The most rows that one request may create: `max_create`, or fewer for wide models."""
         return max(1, min(self.resource.max_create, MAX_VALUES // self.new_values_cost))
 
     @cached_property
@@ -178,12 +178,12 @@ class Collection:
 
     @cached_property
     def read_only(self) -> set[str]:
-        """The properties that clients read and cannot write."""
+        """The properties that clients can read but not write."""
         return self.properties.keys() - _written(self.schema).values()
 
     @cached_property
     def embedded_objects(self) -> EmbeddedObjects:
-        """The properties with objects of which clients do not see everything."""
+        """The properties with objects of which clients see only a part."""
         shown = {
             name: (self.properties[name].key, visibility)
             for name, visibility in self.resource.embedded.items()
@@ -193,7 +193,7 @@ class Collection:
 
     @cached_property
     def _declared(self) -> set[str]:
-        """The names of all properties, also of those that clients do not see."""
+        """The names of all properties, including those that clients do not see."""
         fields = {**self.schema.fields, **self.create_schema.fields}
         return {field.data_key or name for name, field in fields.items()}
 
@@ -210,14 +210,14 @@ class Collection:
 
     @cached_property
     def references(self) -> list[AnyReference]:
-        """The properties that hold the id of another row and that clients may write."""
+        """The properties with the id of another row that clients may write."""
         written = _written(self.schema) | self.written_on_create
         relations = (*self.relations.values(), *self.resource.foreign_keys)
         free_key = self.owner_key if self.resource.owner_may_change else ""
         references = references_of(relations, written, _find_served, free_key)
         known = {reference.attribute for reference in references}
         if self.written_owner and self.written_owner[1] not in known:
-            # Without a relation it may be the id of anybody.
+            # Without a relation, the id may be anybody's.
             references.append(Reference(*self.written_owner, find_readable=set))
         return references
 
@@ -234,7 +234,7 @@ class Collection:
         return self._keep_included(replace(filter_, withheld=self.resource.protected))
 
     def show_included(self, row: Row, dumped: Values) -> Values:
-        """Return what is shown of a row's JSON object that is included into another."""
+        """Return the visible part of a row's JSON object that is included into another."""
         shown = self.serializer.emit_loaded(row, dumped)
         protected = self.resource.protected
         return {name: value for name, value in shown.items() if name not in protected}
@@ -246,7 +246,7 @@ class Collection:
         return parse_filter(raw, properties)
 
     def _keep_included(self, filter_: Filter) -> Filter:
-        """Return a filter that reads the properties by which it includes something."""
+        """Return a filter that also reads the properties needed by its includes."""
         if not filter_.include:
             return filter_
         included = [self.relations[name] for name in filter_.include if name in self.relations]
@@ -257,20 +257,20 @@ class Collection:
     def _with_defaults(
         self, raw: Mapping[str, Any] | None, without: Container[str] = ("where",)
     ) -> Mapping[str, Any]:
-        """Return a filter with the parts of the default one that it does not have."""
+        """Return a filter completed by the default one."""
         default = self.resource.default_filter
         usual = {name: value for name, value in default.items() if name not in without}
         return {**usual, **(raw or {})}
 
     def parse_id(self, text: str) -> ids.Id:
-        """Return the id in a path; raise ModelNotFound for text that is not an id."""
+        """Return the id in a path; raise ModelNotFound for an invalid id."""
         row_id: ids.Id = self.or_404(text, self.id_form.parse(text))
         return row_id
 
     def authorize_id(self, grant: Grant, text: str) -> ids.Id:
-        """Return the id in a path; raise ModelNotFound for text that is not an id.
+        """Return the id in a path; raise ModelNotFound for an invalid id.
 
-        If the rows are users, raises the access error for an id of another user.
+        If the rows are users, raises the access error for another user's id.
         """
         row_id = self.id_form.parse(text)
         if self.is_owner_model and not grant.covers(row_id):
@@ -282,7 +282,7 @@ class Collection:
     def scope(self, method: str) -> Conditions:
         """Return the conditions for the rows on which the caller may call a method.
 
-        Raises the access error if there are none.
+        Raises the access error if there are no such rows.
         """
         return self.rows.scope(authorize(self.name, method))
 
@@ -294,14 +294,14 @@ class Collection:
 
     @property
     def related_readable(self) -> Conditions:
-        """The conditions for the rows that the caller may read by a relation, which may be none."""
+        """The conditions for rows that the caller may read by a relation; they may exclude all."""
         if self.resource.ruled_by_parent and is_in_scope(self.name, "findById"):
             return []
         return self.readable
 
     @property
     def readable(self) -> Conditions:
-        """The conditions for the rows that the caller may read, which may be none."""
+        """The conditions for rows that the caller may read; they may exclude all rows."""
         grant = find_grant(self.name, "findById")
         return self.rows.scope(grant) if grant.decision else [self.rows.nothing]
 
@@ -313,7 +313,7 @@ class Collection:
         return row
 
     def or_404(self, row_id: object, row: Row | None) -> Row:
-        """Return the row; raise ModelNotFound if there is none."""
+        """Return the row; raise ModelNotFound if it is None."""
         if row is None:
             raise ModelNotFound(self.singular, row_id)
         return row
@@ -321,33 +321,32 @@ class Collection:
     def or_denied(self, row_id: ids.Id, row: Row | None, within: Conditions = ()) -> Row:
         """Return the row; if it is None, raise the error for a call on a row that was not found.
 
-        That is the access error for a row within these conditions that the caller may read, else
-        ModelNotFound.
+        The access error if the caller may read the row within these conditions, else ModelNotFound.
         """
         if row is None and self.rows.get(row_id, [*within, *self.readable]) is not None:
             raise denial(self.name, row_id)
         return self.or_404(row_id, row)
 
     def write_scope(self, grant: Grant, *within: Condition) -> WriteScope:
-        """Return the scope of a grant for changes, of the rows that fulfil conditions."""
+        """Return a grant's scope for changes of the rows that meet conditions."""
         return WriteScope(self.rows, grant, within)
 
 
-# The collections of an app by their names, also those that only relations lead to.
+# The collections of an app by name, including those that only relations lead to.
 served_collections = AppState[dict[str, Collection]]("collections", factory=lambda _app: {})
-# The resources of models in JSON by their names, before they are served too.
+# The resources of models in JSON by name, also before they are served.
 declared_resources = AppState[dict[str, Resource]]("resources", factory=lambda _app: {})
-# Tells whether something else is served in place of a sample.
+# Returns True if something else replaces a sample model.
 replaced_by_others = AppState[Callable[[Resource], bool]](
     "replaced samples", factory=lambda _app: lambda _sample: False
 )
 
 
 def get_resource(name: str) -> Resource:
-    """Return the resource with this name as the current app serves it; raise LookupError.
+    """Return the resource with this name as served by the current app; raise LookupError.
 
-    This is how to reach models in JSON, in `extend` too, where their hooks and endpoints may not be
-    complete yet. What is connected to its hooks holds for this app alone.
+    Use it for models in JSON. In `extend`, their hooks and endpoints may not be complete yet.
+    Receivers connected to its hooks belong to this app only.
 
     Example::
 
@@ -370,6 +369,6 @@ def _find_served(name: str) -> Collection:
 
 
 def _written(schema: Schema) -> dict[str, str]:
-    """Return the properties that clients may write by a schema, by attribute."""
+    """Return the attributes that clients may write by a schema, with their properties."""
     fields = schema.load_fields.items()
     return {field.attribute or name: field.data_key or name for name, field in fields}

@@ -1,4 +1,4 @@
-"""The answers to changes that violate a constraint of the database."""
+"""Responses to changes that violate a database constraint."""
 
 from flask import Flask, Response
 from sqlalchemy import inspect
@@ -21,20 +21,20 @@ def _handle_integrity_error(error: IntegrityError) -> Response:
 
 
 def http_error(error: IntegrityError) -> HTTPException:
-    """Return a 422 that names the properties whose values exist already, else a 409."""
+    """Return a 422 that names the properties whose values already exist, else a 409."""
     if is_foreign_key_violation(error):
         return Conflict(REFERRED_TO)
     violated = violated_columns(error)
     if violated and (taken := _taken(violated)):
         return ValidationError({name: [TAKEN] for name in taken})
-    # What is checked before a change was changed by another request meanwhile.
+    # Something that was checked before the change has been changed by another request.
     return Conflict(OVERTAKEN)
 
 
 def _taken(violated: Violated) -> list[str]:
-    """Return the properties of these columns, also hidden ones, which clients may write.
+    """Return the properties of these columns, including hidden ones that clients may write.
 
-    Those of a model that is not served have none.
+    Empty for a model that is not served.
     """
     for collection in served_collections.current.values():
         if collection.rows.key.table.name == violated.table:
@@ -44,7 +44,7 @@ def _taken(violated: Violated) -> list[str]:
 
 
 def _columns(collection: Collection) -> dict[str, str]:
-    """Return the names of the columns that clients read or write, by property."""
+    """Return the names of columns that clients can read or write, by property."""
     columns = inspect(collection.model).columns
     fields = collection.schema.fields.items()
     names = {field.data_key or name: field.attribute or name for name, field in fields}

@@ -1,4 +1,4 @@
-"""Creating the rows of a collection from the bodies of requests."""
+"""Creating rows of a collection from request bodies."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,11 +19,11 @@ def create_rows(
     fixed: Values | None = None,
     required: Sequence[Condition] = (),
 ) -> Sequence[Row]:
-    """Create one row, or every row of a list, in one transaction; `user_id` is the caller's.
+    """Create one row, or all rows of a list, in one transaction; `user_id` is the caller's.
 
-    `fixed` are values by attribute that the client does not choose, and `required` conditions
-    that the rows must fulfil. Raises ValidationError, which names the item of a list, and the
-    access error.
+    `fixed` are values by attribute that the client does not choose, and `required` are conditions
+    that the rows must meet. Raises ValidationError, which names the item of a list, and the access
+    error.
     """
     return collection.insert(prepare_rows(collection, body, user_id, fixed), required)
 
@@ -35,9 +35,9 @@ def prepare_rows(
     fixed: Values | None = None,
     each: Sequence[Values] = (),
 ) -> Sequence[NewRow]:
-    """Return what `insert` takes, from the arguments of `create_rows`; not in a transaction.
+    """Return the values for `insert`, from the arguments of `create_rows`; not in a transaction.
 
-    `each` are further fixed values of each item of a list.
+    `each` has further fixed values for each item of a list.
     """
     many = isinstance(body, list)
     bodies = body if isinstance(body, list) else [body]
@@ -72,7 +72,7 @@ def check_linked(collection: Collection, bodies: Sequence[Any], links: Collectio
 def _with_fixed(collection: Collection, body: Any, fixed: Values) -> Any:
     """Return the body of a new row with the fixed values that clients may write.
 
-    Without those that they cannot write, if they are right, and without an empty id.
+    Correct values that clients cannot write, and an empty id, are removed.
     """
     if not isinstance(body, dict) or (
         not collection.references

@@ -1,4 +1,4 @@
-"""Which rows depend on those of each table by the polymorphic relations of an app."""
+"""Which rows depend on the rows of each table by an app's polymorphic relations."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from .rows.dependents import Dependent, Dependents, dependents
 
 
 def find_dependents(app: Flask) -> None:
-    """Find what has to be done when rows are deleted; all resources must be registered."""
+    """Determine what deletions affect; all resources must be registered."""
     collections = served_collections.of(app)
     polymorphic = defaultdict[str, list[Dependent]](list)
     for collection in collections.values():
@@ -25,7 +25,7 @@ def find_dependents(app: Flask) -> None:
 
 
 def _of(collection: Collection, collections: dict[str, Collection]) -> Iterator[Dependent]:
-    """Yield what belongs to the rows of a collection: by its hasOne and hasMany relations."""
+    """Yield the dependents of a collection's rows, by its hasOne and hasMany relations."""
     for relation in collection.relations.values():
         if relation.type_name:
             column = collections[relation.target].rows.column
@@ -34,7 +34,7 @@ def _of(collection: Collection, collections: dict[str, Collection]) -> Iterator[
 
 
 def _cascading(tables: set[Table], concerned: set[str]) -> dict[str, list[Column[object]]]:
-    """Return the foreign keys by which rows of these tables, or that lead to them, are deleted."""
+    """Return the foreign keys by which the database deletes rows of these tables."""
     found = defaultdict[str, list[Column[object]]](list)
     open_ = set(concerned)
     while open_:

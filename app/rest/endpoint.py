@@ -1,4 +1,4 @@
-"""Endpoints: each is declared once, with its routes, access type, body, response and errors."""
+"""Endpoints, each declared once with its routes, access type, body, response and errors."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
@@ -21,19 +21,19 @@ from .relations import Relation
 from .requests.bodies import read_body
 from .requests.compatibility import Load, loader
 
-# A marshmallow schema, a list of the one schema that its items have, a JSON schema, or the names
-# of a model's schemas: "{}" is the model's name, "[...]" an array, "|" an alternative.
+# A marshmallow schema, a list with the schema of its items, a JSON schema, or the names of a
+# model's schemas: "{}" is the model's name, "[...]" an array, "|" an alternative.
 SchemaSpec = Any
 View = Callable[..., Any]
 NO_CONTENT = ("", 204)
 JSON = "application/json"
-# Set in the environment of a request to ask whether its body, of which nothing is there, shall be
-# received: NO_CONTENT says so, any other answer is an error.
+# Set in a request's environment to ask, before receiving the body, whether it is accepted:
+# NO_CONTENT says so, any other answer is an error.
 ASKS_FOR_UPLOAD = "ostiary.asks_for_upload"
 
-# The verbs of HTTP that an endpoint may have.
+# The HTTP verbs that an endpoint may have.
 VERBS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-# Those of them that change nothing, unless the endpoint does so all the same (RFC 9110, 9.2.1).
+# Verbs that change nothing, unless the endpoint does so all the same (RFC 9110, 9.2.1).
 SAFE_VERBS = {"GET", "HEAD", "OPTIONS"}
 
 
@@ -65,78 +65,78 @@ class Route(NamedTuple):
 class Endpoint:
     """A remote method: its routes, access type, request body, response and errors.
 
-    Authorization, loading the body, the operation in the OpenAPI document and the matrix of
-    routes and callers in the tests are all derived from it.
+    Authorization, loading the body, the OpenAPI operation and the tests' matrix of routes and
+    callers are all derived from it.
     """
 
-    # The method's name and access type (READ, WRITE or EXECUTE), which access rules refer to.
+    # The method's name and access type (READ, WRITE or EXECUTE), used by access rules.
     method: str
     access: str
     routes: tuple[Route, ...]
-    # Called with the grant, the path's arguments and, where the body is a marshmallow schema,
-    # `body`. What it returns is dumped by `answer`, unless it is a response already.
+    # Called with the grant, the arguments of the path and, for a marshmallow schema, `body`. The
+    # return value is dumped by `answer`, unless it is a response.
     view: View
     body: SchemaSpec = None
     # None: the response is 204 without content.
     answer: SchemaSpec = None
     # The name of its structured query parameter, followed by "!" if it is required.
     query: str = ""
-    # Whether it lists rows page by page, with `count` and the headers of `views/paging.py`.
+    # Whether it lists rows by pages, with `count` and the headers of `views/paging.py`.
     has_pages: bool = False
     # Further parameters in the query or header, as OpenAPI parameter objects.
     parameters: tuple[Mapping[str, Any], ...] = ()
     # The JSON schemas of path arguments that are not strings.
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    # Its own errors; those of the body, rules, query and token are derived.
+    # Its own errors; those for body, rules, query and token are derived.
     errors: tuple[HTTPException, ...] = ()
-    # The resource that `body` and `answer` refer to, if it is not the endpoint's own.
+    # The resource of `body` and `answer`, if it is not the endpoint's own.
     subject: str | None = None
-    # The resources whose rows it may answer, if the subject differs from row to row.
+    # The resources of the returned rows, if the subject differs between rows.
     answers: tuple[str, ...] = ()
-    # Whether it makes a link of a relation through another model: the body is then a new row of
-    # that model, without the ids of both sides. And the relation that it is an endpoint of.
+    # Whether it links rows through another model: the body is then a new row of that model, without
+    # the ids of both sides. And the relation that the endpoint belongs to.
     makes_link: bool = False
     relation: Relation | None = None
     # A further method, of the subject, that the caller must be allowed to call.
     requires: str = ""
-    # Whether the caller must be allowed to read the parent of the relation too.
+    # Whether the caller must also be allowed to read the relation's parent.
     reads_parent: bool = False
     # Whether it looks up a row, so that it may answer 404.
     finds_row: bool = False
-    # Whether it creates a row if it finds none, which takes the permission for `create` too.
+    # Whether it creates a missing row, which also requires the permission for `create`.
     may_create: bool = False
-    # Whether it changes one row, and its view checks that this is as `If-Match` and `If-None-Match`
-    # say.
+    # Whether it changes one row, and its view checks `If-Match` and `If-None-Match`.
     has_preconditions: bool = False
-    # Whether the rows that it reads or changes have owners and its view applies the scope of the
-    # grant. Rules for $owner are allowed for these methods only.
+    # Whether its rows have owners and its view applies the grant's scope. Rules for $owner are only
+    # allowed for these methods.
     owned: bool = False
-    # Whether its view applies the scope of the grant to the rows that it reads, and to those that
-    # it writes as they are then. Rules for dynamic roles are allowed for these methods only.
+    # Whether its view applies the grant's scope to the rows that it reads, and to written rows in
+    # their new state. Rules for dynamic roles are only allowed for these methods.
     by_row: bool = False
-    # Whether no personal token may call it, whatever its scopes name. None: as its resource says.
+    # Whether personal tokens may not call it, regardless of their scopes. None: as for its
+    # resource.
     session_only: bool | None = None
-    # The scope that the token must have, and whether it may be called without a token.
+    # The scope that the token must have, and whether the token is optional.
     scope: str | None = None
     token_optional: bool = False
-    # Whether it may answer 302 with the address in its query parameter `redirect`.
+    # Whether it may answer 302 with the URL in its query parameter `redirect`.
     redirects: bool = False
-    # Whether it computes a password hash, for which requests wait for their turn. Those whose body
-    # is of a model do where the resource has `hashed`.
+    # Whether it computes a password hash, so that requests are queued for it. If the body is a
+    # model's, the resource's `hashed` says so.
     hashes: bool = False
-    # Bytes of a body that is received in a file, and that the view reads from `request.stream`.
+    # Maximum bytes of a body that is received in a file and read by the view from `request.stream`.
     # 0: a body in memory, of MAX_BODY_BYTES.
     max_upload: int = 0
-    # The media types of the body, and of the answer.
+    # The media types of the body and the response.
     body_type: str = JSON
     answer_type: str = JSON
-    # Whether it sends a file, in parts and conditionally, as `http/sent_files.py` does.
+    # Whether it sends a file, with ranges and preconditions, as `http/sent_files.py` does.
     sends_file: bool = False
-    # Whether it may answer 304 to `If-None-Match`, without being about a row.
+    # Whether it may answer 304 to `If-None-Match` although it is not about a row.
     is_conditional: bool = False
     # Whether an app with these settings serves it. Rules may name it in any case.
     is_served: Callable[[Mapping[str, Any]], bool] = lambda settings: True
-    # Whether it is switched off: its routes are as paths that nothing is served at.
+    # Whether it is switched off: its routes behave like unknown paths.
     is_off: bool = False
 
     def __post_init__(self) -> None:
@@ -148,7 +148,7 @@ class Endpoint:
 
     @property
     def answers_row(self) -> bool:
-        """Whether the answer is one row of the model, with its `ETag`."""
+        """Whether the response is one row of the model, with its `ETag`."""
         return isinstance(self.answer, str) and self.answer.startswith("{}")
 
     def replace(self, **values: Any) -> Self:
@@ -163,20 +163,20 @@ class Endpoint:
         return copied
 
     def is_safe(self, verb: str) -> bool:
-        """Return True if a request with a verb changes nothing: one that writes may have any."""
+        """Return True if a request with this verb changes nothing; an endpoint may write by GET."""
         return verb in SAFE_VERBS and self.access == READ
 
 
-# The endpoints that an app serves, by `model.method`.
+# The endpoints of an app by `model.method`.
 served_endpoints = AppState[dict[str, Endpoint]]("endpoints", factory=lambda _app: {})
 # The methods of each model that are switched off.
 switched_off = AppState[dict[str, Sequence[str]]]("methods switched off", factory=lambda _app: {})
-# The name of what is served at a path below the base path.
+# The names of what is served at each path below the base path.
 _holders = AppState[dict[str, str]]("paths of models", factory=lambda _app: {})
 
 
 def declare(method: str, access: str, *routes: str, **declared: Any) -> Callable[[View], View]:
-    """Declare the endpoint of a view of a class, served at routes such as `GET /<id>`.
+    """Declare an endpoint with a method of a class as its view, at routes such as `GET /<id>`.
 
     `endpoints_of` collects what a class declares.
     """
@@ -191,13 +191,13 @@ def declare(method: str, access: str, *routes: str, **declared: Any) -> Callable
 
 
 def endpoints_of(views: object) -> list[Endpoint]:
-    """Return the endpoints that the class of `views` declares, with bound methods as views."""
+    """Return the endpoints declared by the class of `views`, with bound methods as views."""
     declared = declared_by(type(views))
     return [endpoint.replace(view=getattr(views, name)) for name, endpoint in declared.items()]
 
 
 def declared_by(views: type) -> dict[str, Endpoint]:
-    """Return the endpoints that a class declares, by the names of its methods."""
+    """Return the endpoints declared by a class, by the names of its methods."""
     names = [name for base in reversed(views.__mro__) for name in vars(base)]
     functions = {name: getattr(views, name) for name in names}
     return {
@@ -216,11 +216,11 @@ def register_endpoints(
     dynamic: Mapping[str, DynamicRole] | None = None,
     kept: Iterable[Rule] = (),
 ) -> None:
-    """Serve endpoints under the base path, at `/name` or another path, if the settings allow.
+    """Serve endpoints under the base path, at `/name` or another path, if enabled by the settings.
 
-    `dynamic` are the roles that depend on the row, and `kept` rules that ACLS does not replace.
-    Raises ConfigurationError for a rule of a method that has no endpoint, for one for $owner or a
-    dynamic role that cannot apply to its method, and for a name or a path that is taken.
+    `dynamic` are the roles that depend on the row, and `kept` are rules that ACLS does not replace.
+    Raises ConfigurationError for a rule of a method without an endpoint, for one for $owner or a
+    dynamic role that cannot apply to its method, and for a name or path that is taken.
     """
     if name in app.blueprints:
         raise ConfigurationError(f"{name} is served already; set another name")
@@ -228,10 +228,10 @@ def register_endpoints(
     segment = (path or name).lower()
     declared = list(endpoints)
     served = [endpoint for endpoint in declared if endpoint.is_served(app.config)]
-    # A model that is not public leaves its path to others.
+    # A model that is not public does not reserve its path.
     if served or not declared:
         _claim_path(app, segment, name)
-    # Also for those that are not served.
+    # Also for endpoints that are not served.
     methods = {endpoint.method: endpoint.access for endpoint in declared}
     owned, by_row = _methods(declared, "owned"), _methods(declared, "by_row")
     session_only = _methods(declared, "session_only")
@@ -246,12 +246,12 @@ def register_endpoints(
 
 
 def _methods(endpoints: Iterable[Endpoint], attribute: str) -> set[str]:
-    """Return the methods whose endpoints have a true attribute."""
+    """Return the methods whose endpoints have this attribute set."""
     return {endpoint.method for endpoint in endpoints if getattr(endpoint, attribute)}
 
 
 def _claim_path(app: Flask, segment: str, name: str) -> None:
-    """Raise ConfigurationError for a path at which something is served, whatever its name is."""
+    """Raise ConfigurationError for a path that is already served under any name."""
     holders = _holders.of(app)
     if segment in holders:
         raise ConfigurationError(
@@ -265,7 +265,7 @@ def _not_found(**arguments: str) -> ResponseReturnValue:
 
 
 def _view_function(app: Flask, name: str, endpoint: Endpoint) -> Callable[..., ResponseReturnValue]:
-    """Return Flask's view function: authorize, load the body, call the view, dump its result."""
+    """Return the Flask view: authorize, load the body, call the view, dump its result."""
     method, view = endpoint.method, endpoint.view
     served_endpoints.of(app)[f"{name}.{method}"] = endpoint
     load, dump = _body_loader(endpoint.body, loader(app.config)), _dumper(endpoint.answer)
@@ -298,7 +298,7 @@ def _body_loader(body: SchemaSpec, load: Load) -> Callable[[], dict[str, Any]]:
 
 
 def _dumper(answer: SchemaSpec) -> Callable[[Any], ResponseReturnValue]:
-    """Return the function that makes a response of a view's result."""
+    """Return the function that makes a response from a view's result."""
     if answer is None:
         return lambda _: NO_CONTENT
     many = isinstance(answer, list)

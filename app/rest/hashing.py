@@ -11,18 +11,18 @@ AnyView = TypeVar("AnyView", bound=View)
 
 
 def computes_hash(view: AnyView) -> AnyView:
-    """Declare that a view of Flask, which is no endpoint of a resource, hashes a password.
+    """Declare that a Flask view without a resource hashes a password.
 
-    Requests for it then wait for their turn without a thread. It is a decorator.
+    Requests for it are queued without occupying a thread. It is a decorator.
     """
     view.computes_hash = True  # type: ignore[attr-defined]
     return view
 
 
 def hashed_property(endpoint: Endpoint, subject: Collection | None) -> str | None:
-    """Return the property without which a body makes an endpoint compute no password hash.
+    """Return the property without which an endpoint's body causes no password hash.
 
-    It is empty if any body does, and None if none does. `subject` is the collection of the body.
+    Empty if any body causes one, and None if none does. `subject` is the collection of the body.
     """
     if endpoint.hashes:
         return ""
@@ -30,7 +30,7 @@ def hashed_property(endpoint: Endpoint, subject: Collection | None) -> str | Non
 
 
 def hashing_views(app: Flask) -> dict[str, str]:
-    """Return the names of the app's views that compute hashes, each with its `hashed_property`."""
+    """Return the names of the views that compute hashes, each with its `hashed_property`."""
     found = {
         name: "" for name, view in app.view_functions.items() if hasattr(view, "computes_hash")
     }

@@ -11,7 +11,7 @@ from sqlalchemy import inspect
 
 from app.database.ids import new_id
 
-# The kinds, by LoopBack 3's names.
+# The kinds of relations, by LoopBack 3's names.
 BELONGS_TO = "belongsTo"
 HAS_ONE = "hasOne"
 HAS_MANY = "hasMany"
@@ -19,49 +19,50 @@ THROUGH = "hasManyThrough"
 REFERENCES_MANY = "referencesMany"
 EMBEDS_ONE, EMBEDS_MANY = "embedsOne", "embedsMany"
 
-# The scope of a relation that leads to all rows which belong to a row.
+# The scope of a relation without restrictions.
 ALL: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation to the resource with the name `target`; `belongs_to` and others return one."""
+    """A relation to the resource named `target`; made by `belongs_to` and others."""
 
     kind: str
-    # Empty for what is embedded, and where the target differs from row to row.
+    # Empty for embedded objects, and if the target differs between rows.
     target: str
-    # The attribute of the foreign key: of this model (belongsTo), the target's (hasOne, hasMany),
-    # or the model between both. Of this model, too, what is embedded or has the ids of many rows.
+    # The attribute of the foreign key: of this model (belongsTo), of the target (hasOne, hasMany),
+    # or of the model in between. For embedded objects and lists of ids, the attribute of this
+    # model.
     foreign_key: str
-    # The model between both, and its foreign key to the target.
+    # The model in between, and its foreign key to the target.
     through: type[Any] | None = None
     target_key: str = ""
-    # Of a polymorphic relation: the attribute, beside the foreign key, with the name of a model.
+    # For a polymorphic relation: the attribute, beside the foreign key, with a model's name.
     discriminator: str = ""
     # The name of this model there (hasOne, hasMany), or the resource of each name (belongsTo).
     type_name: str = ""
     types: Mapping[str, str] = field(default_factory=dict)
-    # A filter for the rows that it leads to; of one to several resources it has none.
+    # A filter for the rows that it leads to; not for relations to one of several resources.
     scope: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def scope_text(self) -> str:
-        """The scope as JSON, which is the same for the same scope."""
+        """The scope as JSON; equal scopes have equal texts."""
         return json.dumps(self.scope, sort_keys=True)
 
     @property
     def many(self) -> bool:
-        """Whether it leads to many rows, or objects."""
+        """Whether it leads to many rows or objects."""
         return self.kind in (HAS_MANY, THROUGH, REFERENCES_MANY, EMBEDS_MANY)
 
     @property
     def is_embedded(self) -> bool:
-        """Whether it leads to no rows, but to what a property holds."""
+        """Whether it leads to objects in a property instead of rows."""
         return self.kind in (EMBEDS_ONE, EMBEDS_MANY)
 
     @property
     def has_own_key(self) -> bool:
-        """Whether the attribute of its foreign key is of the model that has the relation."""
+        """Whether the foreign key is an attribute of the model that has the relation."""
         return self.is_embedded or self.kind in (BELONGS_TO, REFERENCES_MANY)
 
     @property
@@ -71,49 +72,49 @@ class Relation:
 
     @property
     def attributes(self) -> list[str]:
-        """The attributes of the model that has the foreign key."""
+        """The attributes used by the relation, of the model that has the foreign key."""
         return [key for key in (self.foreign_key, self.target_key, self.discriminator) if key]
 
     def resource_of(self, name: object) -> str | None:
-        """Return the resource that a name stands for, in any case as in LoopBack 3."""
+        """Return the resource for a type name, in any case as in LoopBack 3."""
         wanted = str(name).lower()
         return next((self.types[known] for known in self.types if known.lower() == wanted), None)
 
     def holder(self, model: type[Any], target: type[Any]) -> type[Any]:
-        """Return which model has the foreign key: this one, the target, or that between both."""
+        """Return the model with the foreign key: this one, the target, or the one in between."""
         if self.through is not None:
             return self.through
         return model if self.has_own_key else target
 
     def link(self, name: str) -> Any:
-        """Return a column of the model between both."""
+        """Return a column of the model in between."""
         return inspect(self.through).columns[name]
 
     @property
     def links(self) -> Any:
-        """The table of the model between both."""
+        """The table of the model in between."""
         return inspect(self.through).local_table
 
     def new_link_id(self) -> dict[str, Any]:
-        """Return the id of a new row between both; nothing if it has none, or the database's."""
+        """Return the id of a new link; empty if it has none, or if the database generates it."""
         key = inspect(self.through).columns.get("id")
         id = None if key is None else new_id(key.type)
         return {} if id is None else {"id": id}
 
 
 def belongs_to(target: str, foreign_key: str, scope: Mapping[str, Any] = ALL) -> Relation:
-    """Return a relation to one row, whose id this model's attribute has.
+    """Return a relation to one row, by its id in an attribute of this model.
 
-    `scope` is a filter: rows that do not fulfil its `where` are as if they did not exist.
+    `scope` is a filter: rows that do not match its `where` are treated as missing.
     """
     return Relation(BELONGS_TO, target, foreign_key, scope=scope)
 
 
 def belongs_to_any(types: Mapping[str, str], foreign_key: str, discriminator: str) -> Relation:
-    """Return a relation to one row of one of several resources, a polymorphic one in LoopBack 3.
+    """Return a relation to a row of one of several resources; polymorphic in LoopBack 3.
 
-    This model's attribute `foreign_key` has its id, and `discriminator` a name: a key of `types`,
-    whose value is the resource. A text as the foreign key has ids of any type.
+    This model's attribute `foreign_key` holds the row's id, and `discriminator` one of the names in
+    `types`, which maps names to resources. A text as the foreign key holds ids of any type.
     """
     return Relation(BELONGS_TO, "", foreign_key, discriminator=discriminator, types=types)
 
@@ -127,8 +128,8 @@ def has_one(
 ) -> Relation:
     """Return a relation to the one row of the target whose attribute has this model's id.
 
-    With a discriminator, it is to the row that has the type name in that attribute too. `scope` is
-    as of `belongs_to`.
+    With a discriminator, that attribute must have the type name, too. `scope` is as for
+    `belongs_to`.
     """
     return Relation(
         HAS_ONE, target, foreign_key, discriminator=discriminator, type_name=type_name, scope=scope
@@ -144,8 +145,8 @@ def has_many(
 ) -> Relation:
     """Return a relation to the rows of the target whose attribute has this model's id.
 
-    With a discriminator, it is to those that have the type name in that attribute too. `scope` is
-    as of `belongs_to`: `has_many("notes", "owner_id", scope={"where": {"stars": 5}})`.
+    With a discriminator, that attribute must have the type name, too. `scope` is as for
+    `belongs_to`: `has_many("notes", "owner_id", scope={"where": {"stars": 5}})`.
     """
     return Relation(
         HAS_MANY, target, foreign_key, discriminator=discriminator, type_name=type_name, scope=scope
@@ -159,28 +160,28 @@ def has_many_through(
     target_key: str,
     scope: Mapping[str, Any] = ALL,
 ) -> Relation:
-    """Return a relation to many rows, each of which may belong to many rows of this model.
+    """Return a many-to-many relation.
 
-    `through` is a model with an attribute for the id of this model and one for that of the target.
-    LoopBack 3 calls this hasMany through, and hasAndBelongsToMany where the model has nothing else.
-    `scope` is as of `belongs_to`.
+    `through` is a model with one attribute for the id of this model and one for the target's.
+    LoopBack 3 calls this hasMany through, or hasAndBelongsToMany if the model has no other
+    attributes. `scope` is as for `belongs_to`.
     """
     return Relation(THROUGH, target, foreign_key, through, target_key, scope=scope)
 
 
 def references_many(target: str, attribute: str, scope: Mapping[str, Any] = ALL) -> Relation:
-    """Return a relation to the rows whose ids an array of this model has; it is only included.
+    """Return a relation to rows by an array of ids in this model; it can only be included.
 
-    `scope` is as of `belongs_to`.
+    `scope` is as for `belongs_to`.
     """
     return Relation(REFERENCES_MANY, target, attribute, scope=scope)
 
 
 def embeds_one(attribute: str) -> Relation:
-    """Return a relation to the object that this model's attribute has; it is only included."""
+    """Return a relation to the object in an attribute of this model; it can only be included."""
     return Relation(EMBEDS_ONE, "", attribute)
 
 
 def embeds_many(attribute: str) -> Relation:
-    """Return a relation to the objects in an array of this model; it is only included."""
+    """Return a relation to the objects in an array of this model; it can only be included."""
     return Relation(EMBEDS_MANY, "", attribute)

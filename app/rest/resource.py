@@ -1,4 +1,4 @@
-"""Resources: models that are declared as REST collections."""
+"""Resources: models declared as REST collections."""
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -25,9 +25,9 @@ Copied = TypeVar("Copied")
 
 
 class OwnCopy(Generic[Copied]):
-    """A field of a frozen dataclass that holds a copy of its value, or a new value without one.
+    """A dataclass field that copies its value, or creates one by default.
 
-    A copy of the dataclass, by `replace`, thus shares it with no other.
+    A copy of the dataclass, made by `replace`, therefore shares its value with no other.
     """
 
     def __init__(self, make: Callable[[], Copied]) -> None:
@@ -37,7 +37,7 @@ class OwnCopy(Generic[Copied]):
         self._name = name
 
     def __get__(self, instance: object, owner: type) -> Copied:
-        """Return the value; of the class, this field, which stands for a value that is missing."""
+        """Return the value; on the class, this field, which stands for a missing value."""
         return cast("Copied", self if instance is None else vars(instance)[self._name])
 
     def __set__(self, instance: object, value: Copied) -> None:
@@ -46,10 +46,10 @@ class OwnCopy(Generic[Copied]):
 
 @dataclass(frozen=True, eq=False)
 class Resource:
-    """A model that is declared as a collection: its schemas, rules and relations.
+    """A model declared as a collection, with its schemas, rules and relations.
 
-    It may be served by several apps. A copy, by `dataclasses.replace`, has the endpoints, roles and
-    hooks of the original, and may have further ones.
+    Several apps may serve it. A copy, made by `dataclasses.replace`, has the original's endpoints,
+    roles and hooks, and may have further ones.
 
     Example::
 
@@ -64,78 +64,78 @@ class Resource:
         )
     """
 
-    # The name, by which rules and relations refer to it, and what errors call a row.
+    # The name of the collection in rules and relations, and the name of a row in errors.
     name: str
     singular: str
-    # The class that is mapped to the table.
+    # The class mapped to the table.
     model: type[Any]
-    # The schema of bodies and answers.
+    # The schema of bodies and responses.
     schema: type[Schema]
-    # Returns the access rules, given the settings.
+    # Returns the access rules for the settings.
     rules: Callable[[Mapping[str, Any]], Sequence[Rule]]
-    # The attribute that holds the id of a row's owner, for rules with the principal $owner.
+    # The attribute of a row's owner, for rules with the principal $owner.
     owner: InstrumentedAttribute[Any] | None = None
-    # By the names that endpoints and `include` have for them.
+    # Relations by their names in endpoints and `include`.
     relations: Mapping[str, Relation] = field(default_factory=dict)
-    # Functions that return, for a user's id, under which condition the user has a role for a row;
-    # by the names that rules have for the roles.
+    # Functions that return, for a user's id, the condition under which the user has a role for a
+    # row; by the role's name in rules.
     roles: OwnCopy[dict[str, DynamicRole]] = OwnCopy(dict)
     # The schema of a body that creates a row, if it differs from `schema`.
     create_schema: type[Schema] | None = None
-    # How rows are read and written, if it takes more than statements; from the arguments of
+    # How rows are read and written, if this is not done by plain statements; takes the arguments of
     # Repository.
     repository: Callable[..., Repository] = Repository
-    # How the JSON objects of rows are made.
+    # How rows are serialized to JSON objects.
     serializer: type[Serializer] = Serializer
-    # The most rows that one request may create, if they do not have more than MAX_VALUES.
+    # The maximum rows that one request may create, if these have at most MAX_VALUES.
     max_create: int = 1000
-    # Errors of the repository, by the method that calls it.
+    # Errors of the repository, by the method that raises them.
     errors: Mapping[str, Sequence[HTTPException]] = field(default_factory=dict)
-    # The endpoints beyond those of every collection, as they are declared.
+    # Endpoints in addition to those of every collection, as declared.
     own_endpoints: OwnCopy[list[Endpoint]] = OwnCopy(list)
     # The segment of the path below the base path, in any case; None: the name.
     path: str | None = None
-    # belongsTo relations without endpoints: their foreign keys are checked as those of `relations`.
+    # belongsTo relations without endpoints; their foreign keys are checked, too.
     foreign_keys: Sequence[Relation] = ()
-    # Those of text whose values are in lower case: filters compare them in any case.
+    # Text attributes with values in lower case: filters compare them in any case.
     in_lower_case: frozenset[str] = frozenset()
-    # Properties that included rows do not have.
+    # Properties that are left out of included rows.
     protected: frozenset[str] = frozenset()
-    # Properties that the service reads, such as foreign keys, and that are in no answer.
+    # Properties that the service reads, such as foreign keys, but that are in no response.
     withheld: frozenset[str] = frozenset()
-    # What clients see of the objects in properties that hold JSON, by the names of these.
+    # The visibility of objects in JSON properties, by property.
     embedded: Mapping[str, Visibility] = field(default_factory=dict)
-    # A filter whose `where` all rows fulfil, and whose other parts hold unless a request has them.
+    # A filter whose `where` all rows must match, and whose other parts are defaults.
     default_filter: Mapping[str, Any] = field(default_factory=dict)
-    # Whether the rows are users, each of whom owns the row that it is.
+    # Whether the rows are users, each of whom owns its own row.
     holds_users: bool = False
-    # Whether it has endpoints; otherwise its rows are only reached by the relations of others.
+    # Whether it has endpoints; otherwise its rows are only reached through relations.
     is_public: bool = True
-    # Whether the rules of the model that a relation belongs to decide alone on its calls that lead
-    # here, and on includes of it.
+    # Whether calls through a relation, and includes of it, are decided by the rules of the model
+    # that has the relation alone.
     ruled_by_parent: bool = False
-    # Methods that are switched off and on, as LoopBack 3's `sharedMethods`; in addition to the
+    # Methods that are switched off and on, as in LoopBack 3's `sharedMethods`, in addition to the
     # setting SHARED_METHODS.
     shared_methods: Mapping[str, bool] = field(default_factory=dict)
-    # Whether no personal token may call its own endpoints, unless one says otherwise.
+    # Whether personal tokens may not call its own endpoints by default.
     session_only: bool = False
-    # Whether `PUT` replaces a row; otherwise it changes what is sent, as `PATCH` does.
+    # Whether `PUT` replaces a row; otherwise it only changes what is sent, as `PATCH` does.
     replaces_on_put: bool = True
-    # Whether deleting a row that does not exist is 404, whatever COMPATIBILITY says.
+    # Whether deleting a row that does not exist is 404, regardless of COMPATIBILITY.
     finds_deleted: bool = False
-    # Whether an owner may name another owner in a change of a row, who may be any user.
+    # Whether an owner may give a row to any other user.
     owner_may_change: bool = False
-    # Whether clients may choose the id of a row that they create.
+    # Whether clients may choose the id of a new row.
     id_on_create: bool = False
-    # Whether they must; so it is where none is generated.
+    # Whether clients must choose it, because ids are not generated.
     id_required: bool = False
     # Sent before a row is created or changed, with a SaveEvent, whose values may be changed.
     before_save: OwnCopy[Hook] = OwnCopy(Hook)
-    # Sent after it, in the same transaction, with a SaveEvent.
+    # Sent afterwards in the same transaction, with a SaveEvent.
     after_save: OwnCopy[Hook] = OwnCopy(Hook)
     # Sent before a row is deleted, with a DeleteEvent.
     before_delete: OwnCopy[Hook] = OwnCopy(Hook)
-    # Sent after it, in the same transaction, with a DeleteEvent.
+    # Sent afterwards in the same transaction, with a DeleteEvent.
     after_delete: OwnCopy[Hook] = OwnCopy(Hook)
     # Sent after a row was serialized, with a LoadEvent, which may be changed.
     loaded: OwnCopy[Hook] = OwnCopy(Hook)
@@ -145,11 +145,11 @@ class Resource:
     ) -> Callable[[View], View]:
         """Declare an additional endpoint, served at routes such as `POST /<id>/archive`.
 
-        With `<id>` in the path the view is called with the row of that id, if the rules allow the
-        caller to call the method on it; with `finds_row=False` it is called with the id as text,
-        whether there is such a row or not. If `body` is a marshmallow schema, the view gets the
-        loaded data as `body`. `declared` are further fields of Endpoint. Raises ValueError if only
-        some of the routes have `<id>`.
+        With `<id>` in the path, the view is called with the row of that id, if the rules allow the
+        caller the method on it; with `finds_row=False` it is called with the id as text, whether
+        the row exists or not. If `body` is a marshmallow schema, the view gets the loaded data as
+        `body`. `declared` are further fields of Endpoint. Raises ValueError if only some of the
+        routes have `<id>`.
 
         Example::
 
@@ -177,25 +177,25 @@ class Resource:
         return shown_columns(self.model, self.schema())
 
     def insert(self, items: Sequence[Values]) -> Sequence[Row]:
-        """Store new rows in the current app, with the hooks; return them in the same order.
+        """Store new rows in the current app, calling hooks; return them in the same order.
 
-        The values are by attribute, and are not checked.
+        Values are by attribute and are not checked.
         """
         return self._writer.insert(items)
 
     def update(self, conditions: Conditions, values: Values) -> Sequence[Row]:
-        """Change the rows that fulfil the conditions, with the hooks; return them as they now are.
+        """Change the rows that meet the conditions, calling hooks; return the changed rows.
 
-        `notes.update([Note.stars > 3], {"text": "seen"})`; at most 500 rows where a hook is called.
+        `notes.update([Note.stars > 3], {"text": "seen"})`; at most 500 rows if hooks are called.
         """
         return self._writer.update(conditions, values)
 
     def delete(self, conditions: Conditions) -> int:
-        """Delete the rows that fulfil the conditions, with the hooks; return their number."""
+        """Delete the rows that meet the conditions, calling hooks; return their number."""
         return self._writer.delete(conditions)
 
     def lock(self, row_id: Id) -> None:
-        """Lock a row until the end of the transaction: others that lock it wait.
+        """Lock a row until the end of the transaction; others that lock it wait.
 
         Raises RuntimeError outside of a transaction.
         """
@@ -207,7 +207,7 @@ class Resource:
 
 
 def shown_columns(model: type[Any], schema: Schema) -> dict[str, Column[Any]]:
-    """Return the columns of a model that a schema shows, by their JSON names."""
+    """Return the columns of a model that a schema dumps, by their JSON names."""
     columns = inspect(model).columns
     shown = {
         field.data_key or name: field.attribute or name

@@ -1,4 +1,4 @@
-"""Routes: collections in any case, as LoopBack 3 has them, and values with an encoded slash."""
+"""Routing: collections in any case, as in LoopBack 3, and values with encoded slashes."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,8 @@ from app import errors
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-# What stands for an encoded slash in the path by which a request is routed. No value has a NUL:
-# those of the client are replaced by what is no character.
+# Replaces an encoded slash in the path used for routing. No value contains a NUL: a client's NUL
+# becomes the replacement character.
 SLASH, NO_CHARACTER = "\0", "\xff"
 
 
@@ -29,17 +29,17 @@ class RoutedPaths:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Pass the request on with the path by which it is routed."""
+        """Call the app with the path used for routing."""
         path, raw = environ.get("PATH_INFO", ""), environ.get("RAW_URI", "")
         environ["PATH_INFO"] = routed_path(path, raw, self._root)
         return self._app(environ, start_response)
 
 
 def routed_path(path: str, raw: str, root: str) -> str:
-    """Return the path by which a request is routed; `raw` is its target as the client wrote it.
+    """Return the path used for routing; `raw` is the request target as the client sent it.
 
-    The segment after the base path is in lower case, two slashes before and after it are one, and
-    encoded slashes are SLASH.
+    The segment after the base path is in lower case, double slashes around it become single ones,
+    and encoded slashes become SLASH.
     """
     prefix = f"{root}/"
     if not path.startswith(prefix):
@@ -56,29 +56,29 @@ def routed_path(path: str, raw: str, root: str) -> str:
 
 
 def _with_single_slashes(path: str) -> str:
-    """Return a path below the base path with one slash where LoopBack 3 takes two for one.
+    """Return a path below the base path without the double slashes that LoopBack 3 accepts.
 
-    Those are before the collection and after it.
+    They may stand before and after the collection.
     """
     collection, slash, rest = path.removeprefix("/").partition("/")
     return f"{collection}{slash}{rest.removeprefix('/')}"
 
 
 def _with_encoded_slashes(path: str, raw: str) -> str:
-    """Return a decoded path with SLASH where its target has an encoded slash."""
+    """Return a decoded path with SLASH for each encoded slash in its target."""
     encoded = urlsplit(raw).path.replace("%00", "%FF").replace("%2f", "%00").replace("%2F", "%00")
     decoded = unquote_to_bytes(encoded).decode("latin-1")
-    # Otherwise a server, or a proxy's prefix, made another path of it.
+    # Otherwise a server, or a proxy's prefix, has changed the path.
     return decoded if decoded.replace(SLASH, "/") == path else path
 
 
 def requested_path() -> str:
-    """Return the path of the request as a URL has it."""
+    """Return the path of the request as in a URL."""
     return quote(request.path).replace(quote(SLASH), "%2F")
 
 
 class Segment(UnicodeConverter):
-    """A segment of a path, which may have an encoded slash in it."""
+    """A segment of a path, which may contain an encoded slash."""
 
     def to_python(self, value: str) -> str:
         """Return the value with the slash."""
@@ -90,7 +90,7 @@ class Segment(UnicodeConverter):
 
 
 class Segments(PathConverter):
-    """Several segments of a path; an encoded slash in one of them separates two like any other."""
+    """Several segments of a path; an encoded slash separates segments like any other."""
 
     def to_python(self, value: str) -> str:
         """Return the value with the slash."""
@@ -98,10 +98,10 @@ class Segments(PathConverter):
 
 
 class Application(Flask):
-    """Flask's application; requests are routed whatever their host is called."""
+    """The Flask application; requests are routed for any host name."""
 
     def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
-        """Return what matches a request, at half of Flask's cost: it reads the host once."""
+        """Return the URL adapter for a request, at half of Flask's cost: the host is read once."""
         if request is None:
             return super().create_url_adapter(None)
         request.trusted_hosts = self.config["TRUSTED_HOSTS"]
@@ -119,17 +119,17 @@ class Application(Flask):
 
 
 def init_app(app: Flask) -> None:
-    """Set how the rules of an app are matched, before any is added."""
+    """Set how the rules of an app are matched; must precede the first rule."""
     app.register_error_handler(NotFound, _handle_not_found)
     app.url_rule_class = LazyRule
     app.url_map.strict_slashes = False
-    # Otherwise doubled slashes are redirected, to a URL that repeats a token in the query.
+    # Otherwise double slashes are redirected to a URL that repeats a token in the query.
     app.url_map.merge_slashes = False
     app.url_map.converters |= {"default": Segment, "string": Segment, "path": Segments}
 
 
 def _handle_not_found(error: NotFound) -> Response:
-    """Name the path of a request that matches no route."""
+    """Set the path of a request that matches no route."""
     if error is request.routing_exception:
         path = errors.quote(request.path.replace(SLASH, "%2F"))
         error.description = f"There is no method to handle {request.method} {path}"
@@ -137,7 +137,7 @@ def _handle_not_found(error: NotFound) -> Response:
 
 
 class LazyRule(Rule):
-    """A rule that is compiled to build URLs when the first one is built; few ever are.
+    """A rule that is only compiled for building URLs when one is built; few ever are.
 
     Werkzeug compiles each rule when it is added, which takes most of the time to create an app.
     """

@@ -1,4 +1,4 @@
-"""What relations with a scope lead to: those rows of a collection that are within it."""
+"""Targets of relations with a scope: those rows of a collection that are within it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,17 +14,16 @@ from .relations import Relation
 
 
 class ScopedCollection(Collection):
-    """The rows of a collection that are within the scope of a relation, a filter.
+    """The rows of a collection within the scope of a relation, a filter.
 
-    Rows that do not fulfil its `where` are as if they did not exist. As in LoopBack 3, answers have
-    at most its `limit` of rows and no other `fields`; `order` and `include` hold where a request
-    has none.
+    Rows that do not match its `where` are treated as missing. As in LoopBack 3, its `limit` and
+    `fields` bound those of requests; `order` and `include` are defaults.
     """
 
     def __init__(
         self, target: Collection, scope: Mapping[str, Any], settings: Mapping[str, Any]
     ) -> None:
-        """Return the rows of the target; raise InvalidFilter for a scope that is no filter."""
+        """Return the rows of the target; raise InvalidFilter for an invalid scope."""
         usual = target.resource.default_filter
         wheres = [filter_["where"] for filter_ in (usual, scope) if filter_.get("where")]
         default = {**usual, **scope, "where": {"and": wheres} if wheres else {}}
@@ -44,7 +43,7 @@ class ScopedCollection(Collection):
         return self._limited(super().parse_included({**included, **given}))
 
     def _limited(self, filter_: Filter) -> Filter:
-        """Return a filter that reads no more than the scope has."""
+        """Return a filter that reads no more than the scope allows."""
         widest = self._widest
         fields = filter_.fields if widest.fields is None else widest.fields
         if widest.fields is not None and filter_.fields is not None:
@@ -53,7 +52,7 @@ class ScopedCollection(Collection):
         return self._keep_included(limited)
 
 
-# What the relations of an app that have a scope lead to, by the name of the target and the scope.
+# An app's targets of relations with a scope, by target name and scope.
 scoped_collections = AppState[dict[tuple[str, str], ScopedCollection]](
     "scoped collections", factory=lambda _app: {}
 )
@@ -62,7 +61,7 @@ scoped_collections = AppState[dict[tuple[str, str], ScopedCollection]](
 def target_of(relation: Relation) -> Collection:
     """Return the collection that a relation leads to, within its scope.
 
-    Raises InvalidFilter for a scope that is no filter, which is checked at the start.
+    Raises InvalidFilter for an invalid scope; this is checked at start.
     """
     target = served_collections.current[relation.target]
     if not relation.scope:

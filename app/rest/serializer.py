@@ -13,7 +13,7 @@ from .visibility import Visibility
 
 
 class Serializer:
-    """Makes the JSON objects of rows: what the schema's `dump` returns, but faster."""
+    """Makes the JSON objects of rows: the result of the schema's `dump`, but faster."""
 
     def __init__(
         self,
@@ -25,7 +25,7 @@ class Serializer:
     ) -> None:
         """Serialize rows with these properties, in their order, by the fields of a schema.
 
-        `loaded` is sent by the resource, with what clients may see.
+        The resource sends `loaded` with what clients may see.
         """
         self._resource = resource
         self._properties = list(properties)
@@ -39,7 +39,7 @@ class Serializer:
             for name, field in fields
             if name not in self._properties or type(field)._serialize not in PASSTHROUGH_SERIALIZERS
         ]
-        # Those that a function of the value alone writes.
+        # Fields serialized by a function of the value alone.
         self._written = [
             (name, field.write)
             for name, field in changed
@@ -65,7 +65,7 @@ class Serializer:
         return self.emit_loaded(row, dumped)
 
     def emit_loaded(self, row: Row, dumped: Values) -> Values:
-        """Send `loaded` for a row with its JSON object; return what its receivers leave of that."""
+        """Send `loaded` for a row with its JSON object; return the object as receivers leave it."""
         if not self._shows_all:
             dumped = self._visibility.show(dumped)
         if not self._loaded.receivers:

@@ -11,9 +11,9 @@ from app.problems import suggest
 
 from .endpoint import Endpoint
 
-# What LoopBack 3 puts before the names of methods of a row.
+# LoopBack 3's prefix for the names of methods of a row.
 PROTOTYPE = "prototype."
-# LoopBack 3's other names of methods.
+# LoopBack 3's alternative names of methods.
 ALIASES = {
     "destroyById": "deleteById",
     "removeById": "deleteById",
@@ -23,13 +23,12 @@ ALIASES = {
     "update": "updateAll",
     "patchOrCreateWithWhere": "upsertWithWhere",
 }
-# Methods with the id of a row in their path that LoopBack 3 calls without the prefix, and those,
-# besides the ones of relations, that it calls with it; the others of a row are the application's
-# own, which may be called either way.
+# Methods of a row that LoopBack 3 names without the prefix, and those, in addition to relations',
+# that it names with it; the application's own may be named either way.
 WITHOUT_PREFIX = ("findById", "exists", "replaceById", "deleteById")
 WITH_PREFIX = ("patchAttributes", "verify")
 RELATED = "__"
-# Methods of LoopBack 3 that are served by no model here.
+# LoopBack 3's methods that no model here has.
 UNSERVED = (
     *("destroyAll", "createChangeStream", "diff", "changes", "checkpoint", "currentCheckpoint"),
     *("createUpdates", "bulkUpdate", "findLastChange", "updateLastChange"),
@@ -39,7 +38,7 @@ UNSERVED = (
 def switch_off(
     endpoints: Iterable[Endpoint], *shared_methods: Mapping[str, bool]
 ) -> list[Endpoint]:
-    """Return endpoints, marked where they are switched off; later mappings precede earlier ones."""
+    """Return the endpoints, marked if they are switched off; later mappings take precedence."""
     shared: dict[str, bool] = {}
     for methods in shared_methods:
         shared |= methods
@@ -51,10 +50,10 @@ def _mark(endpoint: Endpoint, is_off: bool) -> Endpoint:
 
 
 def _is_off(endpoint: Endpoint, shared: Mapping[str, bool]) -> bool:
-    """Tell whether a method is switched off.
+    """Return True if a method is switched off.
 
-    As in LoopBack 3, its own name precedes patterns, and a pattern that switches methods off all
-    that switch them on. Unlike there, other names of the method switch it off too.
+    As in LoopBack 3, an exact name precedes patterns, and patterns that switch off precede those
+    that switch on. Unlike there, alternative names of a method switch it off, too.
     """
     if not shared:
         return False
@@ -69,7 +68,7 @@ def _is_off(endpoint: Endpoint, shared: Mapping[str, bool]) -> bool:
 
 
 def _own_names(endpoint: Endpoint) -> list[str]:
-    """Return the name by which LoopBack 3 knows a method, or two for one of the application's."""
+    """Return LoopBack 3's name of a method; both names for an application's own."""
     method = endpoint.method
     if method in WITH_PREFIX or method.startswith(RELATED):
         return [PROTOTYPE + method]
@@ -97,19 +96,19 @@ def _is_pattern(name: str) -> bool:
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Tell whether a pattern is anywhere in a name, which is how LoopBack 3 understands it."""
+    """Return True if a pattern matches anywhere in a name, as in LoopBack 3."""
     return bool(re.search(".*".join(map(re.escape, pattern.split("*"))), name))
 
 
 def check_setting(app: Flask) -> None:
-    """Raise ConfigurationError for a name in SHARED_METHODS that no method of any model has."""
+    """Raise ConfigurationError for a name in SHARED_METHODS that no model's method has."""
     methods = {method for _, method in compiled_rules.of(app)}
     for problem in _unknown([*methods, *UNSERVED], app.config["SHARED_METHODS"]).values():
         raise ConfigurationError(f"SHARED_METHODS cannot be used: {problem}")
 
 
 def unknown_methods(endpoints: Iterable[Endpoint], shared: Mapping[str, bool]) -> dict[str, str]:
-    """Return the names that no method has, each with what it may mean."""
+    """Return unknown names, each with a suggestion."""
     return _unknown((endpoint.method for endpoint in endpoints), shared)
 
 
@@ -127,7 +126,7 @@ def _unknown(methods: Iterable[str], shared: Mapping[str, bool]) -> dict[str, st
 def ineffective(
     endpoints: Sequence[Endpoint], shared: Mapping[str, bool]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the names that switch nothing on or off, each with the reason."""
+    """Yield names without effect, each with the reason."""
     unknown = unknown_methods(endpoints, shared)
     for name, reason in unknown.items():
         if shared[name] or name.removeprefix(PROTOTYPE) not in UNSERVED:
@@ -141,9 +140,9 @@ def ineffective(
 
 
 def _why_not_on(name: str, own: Mapping[str, Sequence[str]]) -> str:
-    """Return why a name switches on nothing that a pattern switches off; empty if it does.
+    """Return why a name cannot switch on what a pattern switches off; empty if it can.
 
-    `own` are the names by which LoopBack 3 knows each method.
+    `own` has LoopBack 3's names of each method.
     """
     if _is_pattern(name):
         return "what a pattern switches off is switched on by its name"

@@ -1,4 +1,4 @@
-"""What clients see of the values of a row, also inside the objects that it holds as JSON."""
+"""Visibility of a row's values, including those inside its JSON objects."""
 
 import json
 from collections import defaultdict, deque
@@ -17,15 +17,15 @@ class Visibility:
     {'address': {'city': 'Ulm'}}
     """
 
-    # The properties that no client sees, or may ask for.
+    # Properties that no client sees or may request.
     withheld: frozenset[str] = frozenset()
-    # Those that hold objects, or arrays of objects, of further kinds; these may form circles.
+    # Properties that hold objects, or arrays of objects, of further kinds; kinds may form cycles.
     inner: dict[str, "Visibility"] = field(default_factory=dict)
-    # The property by which an object in an array is known.
+    # The property that identifies an object in an array.
     id_name: str = "id"
 
     def show(self, value: Any) -> Any:
-        """Return what clients see of an object, or of the objects in an array."""
+        """Return the visible part of an object, or of the objects in an array."""
         if isinstance(value, list):
             return list(map(self.show, value))
         if not isinstance(value, dict):
@@ -38,17 +38,18 @@ class Visibility:
         }
 
     def hides(self, path: Sequence[str]) -> bool:
-        """Return True if a path in an object leads to what clients do not see."""
+        """Return True if a path in an object leads to something that clients do not see."""
         name, *rest = path
         if name in self.withheld:
             return True
         return bool(rest) and name in self.inner and self.inner[name].hides(rest)
 
     def keep(self, given: Any, stored: Any) -> Any:
-        """Return what a client has written in place of what is stored, with what it cannot see.
+        """Return a client's value completed by hidden parts of the stored one.
 
-        An object keeps the withheld values to which the client gives none. An object in an array
-        is the stored one with the same id or, without an id, the one of which clients see the same.
+        An object keeps hidden values that the client does not set. An object in an array
+        corresponds to the stored one with the same id or, without an id, with the same visible
+        part.
         """
         if isinstance(given, list) and isinstance(stored, list):
             return list(self._keep_items(given, stored))
@@ -71,13 +72,13 @@ class Visibility:
             yield self.keep(item, same.popleft() if same else None)
 
     def _identity(self, item: Any) -> str:
-        """Return what an item of an array is known by."""
+        """Return the identity of an item of an array."""
         seen = self.show(item)
         is_known = isinstance(seen, dict) and seen.get(self.id_name) is not None
         return json.dumps([seen[self.id_name]] if is_known else seen, sort_keys=True)
 
     def hides_anything(self) -> bool:
-        """Return True if clients do not see something of such objects, at any depth."""
+        """Return True if something in such objects is hidden, at any depth."""
         return any(kind.withheld for kind in self._kinds())
 
     def _kinds(self) -> Iterator["Visibility"]:

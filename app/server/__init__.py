@@ -1,1 +1,1 @@
-"""Our gunicorn worker: it buffers requests until they are complete, and answers errors in JSON."""
+"""The gunicorn worker: it buffers complete requests, and answers errors in JSON."""

@@ -1,4 +1,4 @@
-"""Bodies of requests, taken from the bytes received: of a known length, or in chunks."""
+"""Bodies of requests, read from received bytes: of a known length, or in chunks."""
 
 import re
 from typing import BinaryIO, NoReturn
@@ -13,27 +13,27 @@ from gunicorn.http.errors import (
 from gunicorn.http.message import Request
 from werkzeug.exceptions import RequestEntityTooLarge
 
-#: Chunks of a body; each takes the main loop some microseconds.
+#: Maximum chunks of a body; each takes the main loop some microseconds.
 MAX_CHUNKS = 1000
-#: Bytes of an upload for each of which it may have one chunk more.
+#: Bytes of an upload for each further chunk that it may have.
 UPLOAD_CHUNK = 1024
-#: Bytes of the line with a chunk's size.
+#: Maximum bytes of the line with a chunk's size.
 MAX_SIZE_LINE = 1024
-#: Bytes of the fields after the last chunk, as many as those of a head.
+#: Maximum bytes of the trailers, the same as for headers.
 MAX_TRAILERS = 64 * 1024
 
 SIZE = re.compile(rb"[0-9a-f]+", re.IGNORECASE)
 
 
 class SizedBody:
-    """A body of as many bytes as `Content-Length` says."""
+    """A body with the length in `Content-Length`."""
 
     def __init__(self, length: int, max_bytes: int) -> None:
         self._length = length
         self._max_bytes = max_bytes
 
     def take(self, data: bytearray) -> bytes | None:
-        """Take the body from the start of the data, None if it is not complete.
+        """Take the body from the start of the data, or return None if it is not complete.
 
         Raises RequestEntityTooLarge.
         """
@@ -51,18 +51,18 @@ class ChunkedBody:
         self._request = request
         self._max_bytes = max_bytes
         self._body = bytearray()
-        # The bytes and chunks that were taken.
+        # The bytes and chunks taken so far.
         self._count = 0
         self._chunks = 0
-        # The size of the chunk whose size was read and whose bytes were not.
+        # The size of the chunk whose size was read, but not its bytes.
         self._size: int | None = None
-        # How far the end of the trailers was looked for.
+        # The position up to which the end of the trailers was searched for.
         self._searched = 0
 
     def take(self, data: bytearray) -> bytes | None:
         """Take complete chunks from the start of the data; return the body after the last one.
 
-        Raises RequestEntityTooLarge, and gunicorn's errors for what is malformed.
+        Raises RequestEntityTooLarge, and gunicorn's errors for malformed chunks.
         """
         while True:
             if self._size is None:
@@ -82,7 +82,7 @@ class ChunkedBody:
         return MAX_CHUNKS
 
     def _take_size(self, data: bytearray) -> int | None:
-        """Take the line with the size of a chunk; raise InvalidChunkSize or -Extension."""
+        """Take the line with a chunk's size; raise InvalidChunkSize or -Extension."""
         end = data.find(b"\r\n", 0, MAX_SIZE_LINE)
         if end < 0:
             if len(data) >= MAX_SIZE_LINE:
@@ -101,11 +101,11 @@ class ChunkedBody:
         return number
 
     def _is_here(self, size: int, data: bytearray) -> bool:
-        """Tell whether a chunk is complete; of the last one, which is empty, take the trailers."""
+        """Return True if a chunk is complete; take the trailers of the last one, which is empty."""
         return len(data) >= size + 2 if size else self._take_trailers(data)
 
     def _take_trailers(self, data: bytearray) -> bool:
-        """Take the fields after the last chunk, and the empty line; raise errors as for a head."""
+        """Take the trailers and the empty line; raise the same errors as for headers."""
         if data.startswith(b"\r\n"):
             _take(data, 2)
             return True
@@ -119,25 +119,25 @@ class ChunkedBody:
 
 
 class SizedUpload:
-    """A body of as many bytes as `Content-Length` says, which a file receives."""
+    """A body with the length in `Content-Length`, received in a file."""
 
     def __init__(self, length: int, file: BinaryIO) -> None:
         self._left = length
         self._file = file
 
     def take(self, data: bytearray) -> BinaryIO | None:
-        """Take what there is of the body; return the file once it is complete."""
+        """Take the received part of the body; return the file once it is complete."""
         self._left -= self._file.write(_take(data, min(len(data), self._left)))
         return None if self._left else self._file
 
 
 class ChunkedUpload(ChunkedBody):
-    """A body in chunks, which a file receives as they come."""
+    """A body in chunks, received in a file."""
 
     def __init__(self, request: Request, max_bytes: int, file: BinaryIO) -> None:
         super().__init__(request, max_bytes)
         self._file = file
-        # Bytes of the chunk that are missing.
+        # Missing bytes of the current chunk.
         self._left = 0
 
     @property
@@ -145,9 +145,9 @@ class ChunkedUpload(ChunkedBody):
         return MAX_CHUNKS + self._count // UPLOAD_CHUNK
 
     def take(self, data: bytearray) -> BinaryIO | None:  # type: ignore[override]
-        """Take what there is of the body; return the file once it is complete.
+        """Take the received part of the body; return the file once it is complete.
 
-        Raises RequestEntityTooLarge, and gunicorn's errors for what is malformed.
+        Raises RequestEntityTooLarge, and gunicorn's errors for malformed chunks.
         """
         while self._begin_chunk(data):
             if self._size == 0:
@@ -161,7 +161,7 @@ class ChunkedUpload(ChunkedBody):
         return None
 
     def _begin_chunk(self, data: bytearray) -> bool:
-        """Take the size of the next chunk; return whether there is a chunk."""
+        """Take the size of the next chunk; return whether there is one."""
         if self._size is None:
             self._size = self._take_size(data)
             self._left = self._size or 0
@@ -174,7 +174,7 @@ class ChunkedUpload(ChunkedBody):
 
 
 class TooLargeBody:
-    """The body of a request that is answered before it is received; reading it raises a 413."""
+    """The body of a request answered before it was received; reading it raises a 413."""
 
     def read(self, size: int = -1) -> NoReturn:
         """Raise RequestEntityTooLarge."""

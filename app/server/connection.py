@@ -6,12 +6,12 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from .incoming import Address, IncomingRequest
 from .outgoing import Outgoing
 
-# Bytes of one receive call.
+# Maximum bytes of one receive call.
 RECEIVE_BYTES = 64 * 1024
 
 
 class Connection:
-    """A connection that never blocks, with its current request and answer.
+    """A connection that never blocks, with its current request and response.
 
     gunicorn needs `sock`, `timeout` and `close`.
     """
@@ -24,13 +24,13 @@ class Connection:
         self.client = client
         # When it began to wait: for a request, its client, or its turn to compute a password hash.
         self.began = 0.0
-        # When it is closed unless something happens before.
+        # When it times out.
         self.timeout = 0.0
-        # How much of an upload there was when it last went on.
+        # Received bytes of an upload at the last progress.
         self.upload_seen = 0
-        # How much was read after the last answer, and forgotten.
+        # Bytes read and dropped after the last response.
         self.discarded = 0
-        # What surrounds the answer in its thread.
+        # The context manager around the response in its thread.
         self.turn: AbstractContextManager[None] = nullcontext()
         self.incoming: IncomingRequest
         self.outgoing = Outgoing(sock, client, server, timeout)
@@ -55,7 +55,7 @@ class Connection:
             self.sock.sendall(data)
 
     def is_closed(self) -> bool:
-        """Tell whether the client has closed its side, as it does when it gives up (nginx, too)."""
+        """Return True if the client has closed its side; nginx does so when its client gives up."""
         try:
             return not self.sock.recv(1, socket.MSG_PEEK)
         except BlockingIOError:

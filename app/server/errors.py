@@ -1,4 +1,4 @@
-"""The JSON error responses for requests that gunicorn rejects."""
+"""JSON error responses for requests that gunicorn rejects."""
 
 import secrets
 from datetime import UTC, datetime
@@ -22,18 +22,18 @@ HTTP_ERRORS: dict[type[Exception], type[HTTPException]] = {
     gunicorn.UnsupportedTransferCoding: exceptions.NotImplemented,
 }
 
-# Errors of gunicorn that the app causes by an answer, which are kinds of those of a request.
+# gunicorn's errors caused by the app's response, which are subclasses of request errors.
 OF_ANSWERS = gunicorn.InvalidResponseHeader, gunicorn.InvalidResponseHeaderName
 
 
 def is_of_request(error: Exception) -> bool:
-    """Return True for an error of gunicorn's or ours that a request has caused."""
+    """Return True for an error of gunicorn or the service that a request has caused."""
     is_known = isinstance(error, gunicorn.ParseException | HTTPException)
     return is_known and not isinstance(error, OF_ANSWERS)
 
 
 def to_http_error(error: Exception) -> HTTPException:
-    """Return the HTTP error for one of gunicorn's or ours, without any text of the request."""
+    """Return the HTTP error for such an error, without any text of the request."""
     if not is_of_request(error):
         return exceptions.InternalServerError()
     if isinstance(error, HTTPException):
@@ -43,7 +43,7 @@ def to_http_error(error: Exception) -> HTTPException:
 
 
 def raw_response(error: HTTPException, request_id: str) -> tuple[bytes, bytes]:
-    """Return the head and the body of the response to a request that could not be read."""
+    """Return the headers and body of the response to an unreadable request."""
     response = Response(json.dumps(error_body(error)), error.code, mimetype="application/json")
     response.date = datetime.now(UTC)
     response.headers.extend(error_headers(error))
@@ -59,9 +59,9 @@ def raw_response(error: HTTPException, request_id: str) -> tuple[bytes, bytes]:
 
 
 def send_error(conn: Connection, error: Exception, log: Logger) -> None:
-    """Answer with a JSON error; log only the type of the error, as its text quotes the request.
+    """Answer with a JSON error; log only the error's type, as its text quotes the request.
 
-    An error in our own code is logged with its traceback.
+    An error in the service's code is logged with its traceback.
     """
     answer, request_id = to_http_error(error), secrets.token_hex(16)
     kind = f"{answer.code} {type(error).__name__}"

@@ -1,4 +1,4 @@
-"""A queue that serves clients in turn, however many items one of them has in it."""
+"""A queue that serves clients in turn, regardless of how many items each has in it."""
 
 from collections.abc import Hashable
 from typing import Generic, NamedTuple, TypeVar
@@ -7,29 +7,29 @@ Item = TypeVar("Item", bound=Hashable)
 
 
 class Entry(NamedTuple):
-    """Whose an item is, and its size in bytes."""
+    """The client of an item, and its size in bytes."""
 
     client: str
     size: int
 
 
 class FairQueue(Generic[Item]):
-    """A queue, bounded in items and bytes, that takes the next item of each client in turn."""
+    """A queue, limited in items and bytes, that takes the next item of each client in turn."""
 
     def __init__(self, most: int, most_bytes: int) -> None:
         self._most = most
         self._most_bytes = most_bytes
         self._bytes = 0
-        # In the order in which they were added.
+        # In the order of insertion.
         self._entries: dict[Item, Entry] = {}
-        # The items of each client, in the order in which the clients have their turns.
+        # The items of each client, in the order of the clients' turns.
         self._lines: dict[str, dict[Item, None]] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def add(self, item: Item, client: str, size: int) -> list[Item]:
-        """Add an item; remove and return those that find no room: the newest of who has most."""
+        """Add an item; remove and return items in excess: the newest of the client with most."""
         self._entries[item] = Entry(client, size)
         self._lines.setdefault(client, {})[item] = None
         self._bytes += size
@@ -40,7 +40,7 @@ class FairQueue(Generic[Item]):
         return surplus
 
     def pop(self) -> Item:
-        """Remove and return the item whose turn it is: the first one of the client's."""
+        """Remove and return the next item: the first one of the client whose turn it is."""
         client, line = next(iter(self._lines.items()))
         item = next(iter(line))
         self.remove(item)
@@ -59,11 +59,11 @@ class FairQueue(Generic[Item]):
             del self._lines[client]
 
     def oldest(self) -> Item | None:
-        """Return the item that was added first, None if there is none."""
+        """Return the oldest item, None if there is none."""
         return next(iter(self._entries), None)
 
     def _newest_of_the_largest(self, newcomer: str) -> Item:
-        """Return the newest item of who has most items or bytes; among equals of the newcomer."""
+        """Return the newest item of the client with most items or bytes."""
         is_crowded = len(self) > self._most
 
         def share(client: str) -> tuple[int, bool]:

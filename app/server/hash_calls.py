@@ -1,4 +1,4 @@
-"""Recognizing the requests that compute a password hash, before a thread takes them."""
+"""Recognizing requests that compute a password hash before a thread takes them."""
 
 from io import BytesIO
 from urllib.parse import unquote_to_bytes
@@ -10,7 +10,7 @@ from app.rest.routing import routed_path
 
 from .incoming import BufferedRequest
 
-# What may write the name of a property in another way, in JSON and in forms.
+# Characters by which a property's name may be written differently, in JSON and in forms.
 ESCAPES = b"\\u", b"%"
 
 
@@ -27,18 +27,18 @@ class HashCalls:
         self._verbs = set().union(*(rule.methods or () for rule in rules)) - {"OPTIONS"}
 
     def includes(self, request: BufferedRequest) -> bool:
-        """Tell whether gunicorn's request, with a complete body, computes a password hash."""
+        """Return True if gunicorn's request, with a complete body, computes a password hash."""
         if request.method not in self._verbs or not isinstance(request.body, BytesIO):
             return False
         hashed, body = self._hashed_property(request.method, request.path), request.body.getvalue()
         return hashed is not None and any(part in body for part in (hashed.encode(), *ESCAPES))
 
     def client(self, request: BufferedRequest) -> str:
-        """Return the network by which the client of a request is counted, as throttles do."""
+        """Return the network of a request's client, as counted by throttles."""
         return request.network(self._proxies)
 
     def _hashed_property(self, verb: str, path: str) -> str | None:
-        """Return what `hashing_views` says of the view to which a verb and a path lead."""
+        """Return the value of `hashing_views` for the view of a verb and path."""
         given = unquote_to_bytes(path).decode("latin-1")
         routed = routed_path(given, path, self._root).encode("latin-1")
         try:

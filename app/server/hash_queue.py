@@ -14,15 +14,16 @@ from .fair_queue import FairQueue
 from .hash_calls import HashCalls
 from .incoming import IncomingRequest
 
-#: Bytes of the requests of a process that wait to compute a password hash; most have a few hundred.
+#: Maximum bytes of a process's requests that wait to compute a password hash; most have a few
+#: hundred.
 MAX_BYTES = 16 * 1024 * 1024
 
 
 class HashQueue:
-    """Connections with a request that will compute a password hash; for the main loop alone.
+    """Connections whose request will compute a password hash; only used by the main loop.
 
-    What has waited too long, or finds no room, is refused by the app, in the form of its other
-    answers: one after the other, because all at once would occupy the threads.
+    Requests that have waited too long, or find no room, are refused by the app like any other: one
+    by one, because all at once would occupy the threads.
     """
 
     def __init__(self, app: Flask, most: int, threads: int) -> None:
@@ -31,7 +32,7 @@ class HashQueue:
         # At least half of the threads remain for other requests.
         self._slots.most_threads = max(1, threads // 2)
         self._wait = app.config["PASSWORD_HASH_WAIT"]
-        # The moment beyond which nothing waits.
+        # The time until which requests may wait.
         self._end = math.inf
         self._queue: FairQueue[Connection] = FairQueue(most, MAX_BYTES)
         self._slots.queue = self._queue
@@ -56,13 +57,13 @@ class HashQueue:
             self._queue.remove(conn)
 
     def end_by(self, moment: float) -> None:
-        """Let nothing wait beyond a moment, as the worker stops."""
+        """Limit all waiting to a point in time, because the worker is stopping."""
         self._end = moment
 
     def take_due(self) -> Iterator[Connection]:
-        """Remove and yield the connections that a thread is to answer now.
+        """Remove and yield the connections that a thread should answer now.
 
-        Their `turn` is the context for that.
+        `turn` is their context manager.
         """
         while self._queue and self._slots.take():
             yield _started(self._queue.pop(), self._slots.turn(has_place=True))
@@ -74,7 +75,7 @@ class HashQueue:
             yield _started(conn, self._refusal())
 
     def _give_up(self) -> None:
-        """Refuse what has waited too long."""
+        """Remove and refuse connections that have waited too long."""
         now = time.monotonic()
         latest = now if now >= self._end else now - self._wait
         while (conn := self._queue.oldest()) and conn.began <= latest:
@@ -91,7 +92,7 @@ class HashQueue:
 
 
 def _size(incoming: IncomingRequest) -> int:
-    """Return the bytes of a request, and of what its client has sent after it."""
+    """Return the bytes of a request and of everything its client has sent after it."""
     head = sum(len(name) + len(value) for name, value in incoming.request.headers)
     return head + len(incoming.request.body.getvalue()) + len(incoming.data)
 

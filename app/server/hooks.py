@@ -30,7 +30,7 @@ def when_ready(server: Arbiter) -> None:
 
 
 def pre_fork(server: Arbiter, worker: "BufferingWorker") -> None:
-    """Give a worker the lowest number that no other one has."""
+    """Give a worker the lowest free number."""
     taken = {other.number for other in server.WORKERS.values()}
     worker.number = min(set(range(1, len(taken) + 2)) - taken)
 

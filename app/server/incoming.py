@@ -1,4 +1,4 @@
-"""Requests, read from the bytes received, so that no thread waits for missing ones."""
+"""Requests, read from received bytes, so that no thread waits for missing ones."""
 
 import re
 from collections.abc import Callable
@@ -24,33 +24,33 @@ from app.observability.origin import forwarded, network_of
 
 from .bodies import ChunkedBody, ChunkedUpload, SizedBody, SizedUpload, TooLargeBody
 
-#: Bytes of a request line; Node.js accepts as much for a whole head.
+#: Maximum bytes of a request line; Node.js accepts as many for all headers.
 MAX_LINE = 16 * 1024
-#: Bytes of a request line and its header fields together.
+#: Maximum bytes of a request line and headers together.
 MAX_HEAD = 64 * 1024
-# The newest version that is spoken: requests of a later 1.x are answered in it (RFC 9110, 2.5).
+# The newest supported version: requests of a later 1.x are answered in it (RFC 9110, 2.5).
 VERSION = (1, 1)
-# A host and a port, and two more numbers with IPv6; of a Unix socket, its path.
+# A host and a port, and two more numbers with IPv6; for a Unix socket, its path.
 Address = tuple[str, int] | tuple[str, int, int, int] | str
 
 BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
 
 
 class BufferedRequest(Request):
-    """A request whose head gunicorn has parsed, and whose body is not read from the connection."""
+    """A request with headers parsed by gunicorn and a body not read from the connection."""
 
     method: str
     path: str
     version: tuple[int, int]  # type: ignore[assignment]
     headers: list[tuple[str, str]]
-    # gunicorn's, until all of it was received.
+    # gunicorn's reader, until the body was received.
     body: Any
     # Seconds that it waited for its turn to compute a password hash.
     waited = 0.0
 
     def network(self, proxies: int) -> str:
-        """Return the network by which the client is counted, behind so many trusted proxies."""
-        # Over a Unix socket the peer is no tuple, and all clients are one.
+        """Return the client's network, for throttles, behind this number of trusted proxies."""
+        # For a Unix socket the peer is not a tuple, and all clients count as one.
         address = self.peer_addr[0] if isinstance(self.peer_addr, tuple) else ""
         if proxies:
             values = [value for name, value in self.headers if name == "X-FORWARDED-FOR"]
@@ -59,10 +59,10 @@ class BufferedRequest(Request):
 
 
 class IncomingRequest:
-    """The bytes of one request received so far; each byte is examined once.
+    """The received bytes of one request; each byte is examined once.
 
-    gunicorn's parser reads the head as soon as it is complete, and what it says of the body's
-    length holds: nothing else reads that number, and a thread never reads from the connection.
+    gunicorn's parser reads the headers as soon as they are complete, and its result for the body's
+    length is final: nothing else parses that number, and no thread reads from the connection.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class IncomingRequest:
         max_body: int,
         max_upload: Callable[[BufferedRequest], int] = lambda request: 0,
     ) -> None:
-        """Begin; `max_upload` returns the bytes of a body that a file may receive, or 0."""
-        # Bytes that belong to nothing complete; those of the next request once this one is.
+        """`max_upload` returns the maximum bytes of a body received in a file, or 0."""
+        # Bytes of nothing complete; those of the next request once this one is complete.
         self.data = bytearray()
         self.has_head = False
         self.request: BufferedRequest
@@ -82,9 +82,9 @@ class IncomingRequest:
         self._client = client
         self._max_body = max_body
         self._max_upload = max_upload
-        # Whether the body is an upload, which is received once that is allowed.
+        # Whether the body is an upload, which is only received after it was allowed.
         self.asks_for_upload = False
-        # The file of an upload, and its bytes.
+        # The file of an upload, and its size.
         self._file: BinaryIO | None = None
         self.received = 0
         # Offsets: where to continue, and the end of the request line once known.
@@ -93,9 +93,9 @@ class IncomingRequest:
         self._body: SizedBody | ChunkedBody | SizedUpload | ChunkedUpload
 
     def add(self, data: bytes) -> bool:
-        """Add received bytes; return whether the request is complete, or larger than it may be.
+        """Add received bytes; return whether the request is complete, or too large.
 
-        Raises gunicorn's errors for requests that are malformed or have too large a head.
+        Raises gunicorn's errors for malformed requests, and for too large headers.
         """
         self.data += data
         self.received += len(data)
@@ -110,19 +110,19 @@ class IncomingRequest:
         except RequestEntityTooLarge:
             self.answer_at_once()
         except OSError:
-            # Of the file: there is no room for it, or for what it has buffered.
+            # The disk has no room for the file or its buffer.
             raise TemporarilyUnavailable() from None
         return True
 
     @property
     def is_head(self) -> bool:
-        """Whether the answer has no body, as far as the method could be read."""
+        """Whether the response has no body, as far as the method could be read."""
         if self.has_head:
             return self.request.method == "HEAD"
         return self.data.startswith((b"HEAD ", b"\r\nHEAD "))
 
     def receive_upload(self) -> None:
-        """Receive the body in a file without a name; raise TemporarilyUnavailable."""
+        """Receive the body in an unnamed file; raise TemporarilyUnavailable."""
         self.asks_for_upload = False
         try:
             # The connection closes it.
@@ -136,21 +136,21 @@ class IncomingRequest:
             self._body = SizedUpload(reader.length, self._file)
 
     def take_rest(self) -> bytes | None:
-        """Take what was received after the head, None if that is nothing."""
+        """Take the bytes received after the headers, None if there are none."""
         rest = bytes(self.data)
         self.data.clear()
         self.received -= len(rest)
         return rest or None
 
     def close(self) -> None:
-        """Forget what was received of an upload."""
+        """Drop the received part of an upload."""
         if self._file is not None:
-            # Closing writes what is buffered, for which there may be no room.
+            # Closing writes buffered bytes, for which there may be no room.
             with suppress(OSError):
                 self._file.close()
 
     def _find_head(self) -> bool:
-        """Look for the empty line; a line that ends without CR is refused at once."""
+        """Find the empty line; a line that ends without CR is refused at once."""
         start = max(0, self._position - 3)
         found = self.data.find(b"\r\n\r\n", start)
         end = found + 4 if found >= 0 else len(self.data)
@@ -163,7 +163,7 @@ class IncomingRequest:
         return found >= 0
 
     def _check_head(self, end: int) -> None:
-        """Limit the head and the request line, which an empty line may precede (RFC 9112, 2.2)."""
+        """Limit headers and request line, which an empty line may precede (RFC 9112, 2.2)."""
         if not self._line_end:
             start = 2 if self.data.startswith(b"\r\n") else 0
             found = self.data.find(b"\r\n", max(start, self._position - 1))
@@ -174,7 +174,7 @@ class IncomingRequest:
             raise LimitRequestHeaders("")
 
     def _read_head(self, end: int) -> None:
-        """Let gunicorn parse the head, and take it away; raise its errors."""
+        """Let gunicorn parse the headers, and remove them; raise its errors."""
         request = BufferedRequest(self._cfg, IterUnreader([bytes(self.data[:end])]), self._client)
         request.version = min(request.version, VERSION)
         is_chunked = isinstance(request.body.reader, ChunkedReader)
@@ -201,7 +201,7 @@ class IncomingRequest:
 
 
 def _check_coding(headers: list[tuple[str, str]]) -> None:
-    """Refuse every transfer coding but `chunked`; gunicorn leaves `gzip` to the application."""
+    """Refuse all transfer codings except `chunked`; gunicorn leaves `gzip` to the application."""
     for name, value in headers:
         if name == "TRANSFER-ENCODING" and value.lower() != "chunked":
             raise UnsupportedTransferCoding(value)

@@ -1,4 +1,4 @@
-"""gunicorn's address and numbers of processes and threads, from the environment."""
+"""gunicorn's address, and its numbers of processes and threads, from the environment."""
 
 import os
 from ipaddress import ip_address
@@ -6,16 +6,16 @@ from ipaddress import ip_address
 from app.settings import MAX_THREADS, SettingsSchema
 
 MAX_PORT = 65_535
-#: `WEB_CONCURRENCY`: one for each logical processor of a large server. So many processes take
-#: 22 GiB of memory, at 86 MiB each.
+#: Maximum of `WEB_CONCURRENCY`: a process for each logical processor of a large server. That many
+#: take 22 GiB of memory, at 86 MiB each.
 MAX_PROCESSES = 256
 
 
 def check_environment() -> None:
-    """End the start with one sentence for a wrong variable, to be called before gunicorn's import.
+    """Exit with one sentence for an invalid variable; call before gunicorn is imported.
 
-    gunicorn reads WEB_CONCURRENCY when it is imported, and takes neither an empty one nor what is
-    no number. FORWARDED_ALLOW_IPS, which it would check, has no meaning beside our settings.
+    gunicorn reads WEB_CONCURRENCY at import, and fails for an empty or invalid one.
+    FORWARDED_ALLOW_IPS, which it would check, has no effect with the service's settings.
     """
     address()
     processes()
@@ -26,25 +26,25 @@ def check_environment() -> None:
 
 
 def address() -> str:
-    """Return the address of HOST and PORT; end the start with one sentence for a wrong one."""
+    """Return the address of HOST and PORT; exit with one sentence if invalid."""
     host = os.environ.get("HOST") or "127.0.0.1"
     port = number("PORT", 3000, lowest=0, highest=MAX_PORT)
     return f"[{_ipv6(host)}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def processes() -> int:
-    """Return WEB_CONCURRENCY; end the start with one sentence for a wrong one."""
+    """Return WEB_CONCURRENCY; exit with one sentence if invalid."""
     return number("WEB_CONCURRENCY", 2, highest=MAX_PROCESSES)
 
 
 def threads() -> int:
-    """Return THREADS; end the start with one sentence for a wrong one."""
+    """Return THREADS; exit with one sentence if invalid."""
     default = SettingsSchema().fields["THREADS"].load_default
     return number("THREADS", default, highest=MAX_THREADS)
 
 
 def check_options(workers: int, threads: int) -> None:
-    """End the start with one sentence for a number that the options of gunicorn make too large."""
+    """Exit with one sentence for a number that gunicorn's options make too large."""
     for option, given, highest in (
         ("workers", workers, MAX_PROCESSES),
         ("threads", threads, MAX_THREADS),
@@ -54,7 +54,7 @@ def check_options(workers: int, threads: int) -> None:
 
 
 def number(name: str, default: int, highest: int, lowest: int = 1) -> int:
-    """Return a number of the environment; end the start with one sentence for a wrong one."""
+    """Return a number from the environment; exit with one sentence if invalid."""
     text = os.environ.get(name) or str(default)
     is_number = text.isascii() and text.isdigit() and len(text) < 10
     if not is_number or not lowest <= int(text) <= highest:
@@ -66,7 +66,7 @@ def number(name: str, default: int, highest: int, lowest: int = 1) -> int:
 
 
 def _ipv6(host: str) -> str:
-    """Return an IPv6 address, which may be in brackets, without them."""
+    """Return an IPv6 address without brackets."""
     plain = host.removeprefix("[").removesuffix("]")
     try:
         return str(ip_address(plain))

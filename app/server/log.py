@@ -1,4 +1,4 @@
-"""gunicorn's logs in the form of LOG_FORMAT, with one line a request."""
+"""gunicorn's logs in the format of LOG_FORMAT, with one line for each request."""
 
 import os
 import re
@@ -22,10 +22,10 @@ QUERY = re.compile(r"[?#]|%(?:25)*(?:3f|23)", re.IGNORECASE)
 
 
 class QuietLogger(Logger):
-    """Logs requests without their queries, which may have an access token."""
+    """Logs requests without their queries, which may contain an access token."""
 
     def setup(self, cfg: Config) -> None:
-        """Let gunicorn make its handlers, and set their form."""
+        """Set the format of gunicorn's handlers."""
         super().setup(cfg)
         formatter = logs.make_formatter(os.environ.get("APP_LOG_FORMAT", logs.TEXT))
         for handler in (*self.error_log.handlers, *self.access_log.handlers):
@@ -40,7 +40,7 @@ class QuietLogger(Logger):
     ) -> None:
         """Log a request that was answered."""
         if self.access_log_enabled:
-            # As the client has seen it.
+            # The time seen by the client.
             waited = timedelta(seconds=req.waited)
             fields = _fields(resp, environ, waited + request_time)
             self.access_log.handle(logs.RequestRecord(self.access_log.name, fields))
@@ -49,9 +49,9 @@ class QuietLogger(Logger):
 def _fields(
     resp: Response, environ: "WSGIEnvironment", request_time: timedelta
 ) -> dict[str, object]:
-    """Return what is logged of a request.
+    """Return the logged fields of a request.
 
-    The path is that which was sent: a decoded one may have line breaks.
+    The path is logged as sent, because a decoded one may have line breaks.
     """
     rule = environ.get(ROUTE)
     return {
@@ -59,7 +59,7 @@ def _fields(
         "path": logs.without_token(QUERY.split(environ.get("RAW_URI", "-"), maxsplit=1)[0]),
         "route": None if rule is None else rule.rule,
         "status": resp.status_code,
-        # gunicorn's clock is that of the day, which may be set back meanwhile.
+        # gunicorn uses the wall clock, which may be set back meanwhile.
         "ms": max(0, round(request_time.total_seconds() * 1000)),
         "bytes": resp.sent + resp.sock.file_bytes,
         "request_id": environ.get("HTTP_X_REQUEST_ID"),

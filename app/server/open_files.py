@@ -1,20 +1,20 @@
-"""The limit of open files, of which each connection may be two: itself, and a file that is sent."""
+"""The limit of open files; each connection may need two: its socket, and a file being sent."""
 
 import resource
 
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
 
-# Files of a connection: its socket, and one that is sent to its client.
+# Files of a connection: its socket, and one being sent.
 FILES = 2
-# Files of a process besides its connections: its log, the database, calls and mails.
+# Files of a process besides its connections: log, database, calls and mails.
 OTHER_FILES = 100
-# Connections with which a process can serve.
+# Minimum connections with which a process can serve.
 FEWEST_CONNECTIONS = 50
 
 
 def fit_connections(cfg: Config, log: Logger) -> None:
-    """Raise the soft limit as far as `worker_connections` needs, else lower `worker_connections`.
+    """Raise the soft limit for `worker_connections`, else lower `worker_connections`.
 
     Raises SystemExit if the hard limit leaves too few.
     """

@@ -1,4 +1,4 @@
-"""Answers, sent as far as clients take them; the rest is kept, so that no thread waits."""
+"""Responses, sent as fast as clients read; the rest is buffered, so that no thread waits."""
 
 import os
 import select
@@ -9,12 +9,12 @@ from typing import BinaryIO, TypeVar
 
 from .incoming import Address
 
-#: Bytes of one answer that are kept for a client that reads slowly; a thread waits until the client
-#: of a longer one has read the rest. Files are not kept: they are sent piece by piece.
-# Lists end at 2 MB (MAX_BYTES in app/rest/rows/pages.py): only views of an application, and data
+#: Maximum bytes buffered for a slow client; a thread waits while a longer response has more. Files
+#: are not buffered: they are sent piece by piece.
+# Lists end at 2 MB (MAX_BYTES in app/rest/rows/pages.py): only an application's views, and data
 # sources with a large `maxResponseBytes`, send more.
 MAX_UNSENT = 4 * 1024 * 1024
-#: Bytes of a file that are sent at once; other connections have their turn before the next ones.
+#: Bytes of a file sent at once, before other connections have their turn.
 FILE_PIECE = 256 * 1024
 
 
@@ -26,24 +26,25 @@ class ClientGoneError(OSError):
 
 
 class UnreadAnswerError(ClientGoneError):
-    """The client takes nothing of the answer."""
+    """The client does not read the response."""
 
 
 class FilePart:
-    """Bytes of a file, which the kernel sends without reading them into the process."""
+    """A part of a file, which the kernel sends without reading it into the process."""
 
     def __init__(self, file: BinaryIO, offset: int, count: int) -> None:
-        # The thread closes its own when it is done.
+        # A duplicate, because the thread closes its own.
         self._descriptor = os.dup(file.fileno())
         self._offset = offset
         self.count = count
 
     def send(self, sock: socket.socket) -> None:
-        """Send what the client takes of the next piece."""
+        """Send as much of the next piece as the client accepts."""
         count = min(self.count, FILE_PIECE)
         sent = os.sendfile(sock.fileno(), self._descriptor, self._offset, count)
         if not sent:
-            # The client must not take what it has for the whole answer, nor what follows for more.
+            # The client must not take the partial response for complete, nor later data for the
+            # rest.
             sock.shutdown(socket.SHUT_RDWR)
             raise OSError("a file has become shorter while it was sent")
         self._offset += sent
@@ -55,9 +56,9 @@ class FilePart:
 
 
 class Outgoing:
-    """The answers to the requests of a connection, one after the other.
+    """The responses to a connection's requests, one after the other.
 
-    Has what gunicorn uses of a connection and of its socket.
+    Has the parts of gunicorn's connection and socket interfaces that it needs.
     """
 
     def __init__(
@@ -66,36 +67,36 @@ class Outgoing:
         self.sock = self
         self.client = client
         self.server = server
-        # Bytes in memory that the client has not taken yet.
+        # Bytes in memory that are not sent yet.
         self.unsent = 0
-        # Bytes of files in the answer.
+        # Bytes of files in the response.
         self.file_bytes = 0
-        # What the client has not taken yet.
+        # The unsent pieces.
         self._parts: deque[bytearray | FilePart] = deque()
-        # The head of the answer: None before it, empty once it was sent.
+        # The response's headers: None before them, empty once sent.
         self._head: bytes | None = None
         self._socket = sock
         self._timeout = timeout
 
     @property
     def is_sent(self) -> bool:
-        """Whether the client has taken everything."""
+        """Whether everything was sent."""
         return not self._parts
 
     def begin(self) -> None:
-        """Begin another answer."""
+        """Begin another response."""
         self.file_bytes = 0
         self._head = None
 
     def end(self) -> None:
-        """Send the head if nothing followed it; raise what `sendall` does."""
+        """Send the headers if no body followed; raise the errors of `sendall`."""
         if self._head:
             self.sendall(b"")
 
     def sendall(self, data: bytes) -> None:
-        """Send what the client takes at once; raise ClientGoneError or UnreadAnswerError.
+        """Send as much as the client accepts at once; raise ClientGoneError or UnreadAnswerError.
 
-        The head, which gunicorn sends first, is sent together with what follows.
+        The headers, which gunicorn sends first, are sent together with the following data.
         """
         if self._head is None:
             self._head = data
@@ -112,7 +113,7 @@ class Outgoing:
             self._wait()
 
     def sendfile(self, file: BinaryIO, offset: int, count: int) -> None:
-        """Send what the client takes at once of a part of a file; raise ClientGoneError."""
+        """Send as much of a file's part as the client accepts at once; raise ClientGoneError."""
         self.end()
         self.file_bytes += count
         self._parts.append(FilePart(file, offset, count))
@@ -120,7 +121,7 @@ class Outgoing:
             self.send_rest()
 
     def send_rest(self) -> None:
-        """Send what the client takes now of what was kept; raise ClientGoneError."""
+        """Send as much of the buffered data as the client accepts; raise ClientGoneError."""
         part = self._parts[0]
         if isinstance(part, FilePart):
             self._attempt(part.send, self._socket)
@@ -134,7 +135,7 @@ class Outgoing:
             self._drop()
 
     def discard(self) -> None:
-        """Forget what was kept."""
+        """Drop the buffered data."""
         while self._parts:
             self._drop()
         self.unsent = 0
@@ -145,7 +146,7 @@ class Outgoing:
             part.close()
 
     def _wait(self) -> None:
-        """Wait until the client has taken what is too much to be kept."""
+        """Wait until the client has read the data beyond the buffer's limit."""
         writable = select.poll()
         writable.register(self._socket, select.POLLOUT)
         while self.unsent > MAX_UNSENT:
@@ -155,11 +156,11 @@ class Outgoing:
             self.send_rest()
 
     def _send(self, data: bytes | bytearray) -> int:
-        """Return how many bytes were sent."""
+        """Return the number of bytes sent."""
         return self._attempt(self._socket.send, data) or 0
 
     def _attempt(self, send: Callable[[Argument], int | None], argument: Argument) -> int | None:
-        """Return what a function that sends returns, or None if the client takes nothing now."""
+        """Return the result of a function that sends, None if the client accepts nothing now."""
         try:
             return send(argument)
         except BlockingIOError:
@@ -169,7 +170,7 @@ class Outgoing:
             raise ClientGoneError from error
 
     def shutdown(self, how: int) -> None:
-        """Raise OSError: where an answer fails half way, gunicorn would wait for the client."""
+        """Raise OSError: if a response fails half way, gunicorn would wait for the client."""
         raise OSError("the main loop closes the connection")
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Requests whose bodies are received in files, each after the app has allowed it."""
+"""Requests whose bodies are received in files, after the app has allowed each."""
 
 from collections.abc import Callable
 from io import BytesIO
@@ -15,9 +15,9 @@ from app.rest.routing import routed_path
 from .connection import Connection
 from .incoming import BufferedRequest
 
-#: Uploads larger than `MAX_BODY_BYTES` that a process receives and stores at once.
+#: Maximum concurrent uploads larger than `MAX_BODY_BYTES` in a process.
 MAX_UPLOADS = 16
-#: Bytes of an upload that must arrive within `REQUEST_TIMEOUT`, unless it is complete.
+#: Bytes of an upload that must arrive within each `REQUEST_TIMEOUT`.
 MIN_PROGRESS = 16 * 1024
 
 
@@ -35,11 +35,11 @@ class Uploads:
             if endpoint.max_upload
         }
         self._proxies = app.config["TRUSTED_PROXIES"]
-        # Those under way, with the networks of their clients; for the main loop.
+        # Uploads in progress, with their clients' networks; only used by the main loop.
         self._networks: dict[Connection, str] = {}
 
     def max_bytes(self, request: BufferedRequest) -> int:
-        """Return the bytes that a file may receive of a request's body; 0: it is no upload."""
+        """Return the maximum bytes of a request's body received in a file; 0: it is no upload."""
         if not self._most:
             return 0
         given = unquote_to_bytes(request.path).decode("latin-1")
@@ -51,9 +51,9 @@ class Uploads:
         return self._most.get(name, 0)
 
     def start(self, conn: Connection) -> bool:
-        """Take one of the places, unless the client's network has as many as are free.
+        """Take a slot, unless the client's network already has as many as are free.
 
-        So one network gets half of them, and there is a place left for the next one.
+        So one network gets at most half of them, and a slot remains for the next one.
         """
         network = conn.incoming.request.network(self._proxies)
         free = MAX_UPLOADS - len(self._networks)
@@ -63,12 +63,12 @@ class Uploads:
         return True
 
     def end(self, conn: Connection) -> None:
-        """Give the place back, and forget what was received."""
+        """Release the slot, and drop the received data."""
         if self._networks.pop(conn, None) is not None:
             conn.incoming.close()
 
     def is_allowed(self, conn: Connection) -> bool:
-        """Tell whether the app allows an upload, of which only the head is there; in a thread."""
+        """Return True if the app allows an upload, judging by its headers; in a thread."""
         _, environ = wsgi.create(
             conn.incoming.request, conn.outgoing, conn.client, conn.outgoing.server, self._cfg
         )

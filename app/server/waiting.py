@@ -1,4 +1,4 @@
-"""The connections that wait for their clients, and for how long."""
+"""The connections that wait for their clients, and their time-outs."""
 
 import time
 from collections import deque
@@ -7,8 +7,8 @@ from selectors import BaseSelector
 
 from .connection import Connection
 
-#: Bytes of answers that a process keeps for clients that read slowly; beyond it, the connection
-#: whose client has read nothing for longest is closed.
+#: Maximum bytes of responses buffered for slow clients; above it, the connection whose client has
+#: not read for longest is closed.
 MAX_TOTAL_UNSENT = 8 * 1024 * 1024
 
 # Connections that wait for the same, the longest first.
@@ -16,19 +16,19 @@ Queue = deque[Connection]
 
 
 class Waiting:
-    """Connections that the main loop watches, each in the queue of those that wait for the same.
+    """Connections that the main loop watches, in a queue for each reason to wait.
 
-    For the main loop alone.
+    Only used by the main loop.
     """
 
     def __init__(self, poller: BaseSelector, keepalived: Queue, pending: Queue) -> None:
-        """Watch connections by a selector; gunicorn closes those of both queues in time."""
+        """Watch connections with a selector; gunicorn closes those of both queues on time-out."""
         self._poller = poller
         # Connections that wait for the next request, and for the rest of one.
         self.keepalived, self.pending = keepalived, pending
-        # Connections whose clients have not taken an answer, by the time of the last progress.
+        # Connections whose clients have not read a response, with the time of the last progress.
         self.sending = Queue()
-        # Connections with an upload that waits for more, by the time of the last progress.
+        # Connections with an upload that waits for data, with the time of the last progress.
         self.receiving = Queue()
         # Connections that wait for the client to close them.
         self.lingering = Queue()
@@ -41,12 +41,12 @@ class Waiting:
         event: int,
         react: Callable[[Connection], None],
     ) -> None:
-        """Call `react` when a connection is readable or writable; it is due after these seconds."""
+        """Call `react` when a connection is readable or writable; it times out after `seconds`."""
         self._stay(conn, queue, seconds)
         self._poller.register(conn.sock, event, lambda _: react(conn))
 
     def prolong(self, conn: Connection, queue: Queue, seconds: float) -> None:
-        """Let a wait last so many seconds from now."""
+        """Restart a time-out of `seconds`."""
         queue.remove(conn)
         self._stay(conn, queue, seconds)
 
@@ -56,13 +56,13 @@ class Waiting:
         queue.remove(conn)
 
     def take_overdue(self, queue: Queue) -> Iterator[Connection]:
-        """End the waits that have lasted too long; yield the connections."""
+        """End the waits that have timed out; yield the connections."""
         now = time.monotonic()
         while queue and queue[0].timeout <= now:
             yield self._take(queue)
 
     def take_unread(self) -> Iterator[Connection]:
-        """End the waits of answers beyond MAX_TOTAL_UNSENT; yield the connections."""
+        """End the waits of responses above MAX_TOTAL_UNSENT; yield the connections."""
         while (
             self.sending and sum(conn.outgoing.unsent for conn in self.sending) > MAX_TOTAL_UNSENT
         ):

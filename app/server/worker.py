@@ -34,22 +34,21 @@ from .threads import Threads
 from .uploads import MIN_PROGRESS, Uploads
 from .waiting import Waiting
 
-# Errors where a process, or the machine, has no more files to open.
+# Errors if the process, or the machine, cannot open more files.
 OUT_OF_FILES = {errno.EMFILE, errno.ENFILE}
-#: Seconds that a client has to close a connection after the last answer, as in gunicorn.
+#: Seconds for a client to close a connection after the last response, as in gunicorn.
 LINGER_SECONDS = 2
-#: Bytes that are read, and forgotten, of a client in these seconds.
+#: Maximum bytes read and dropped of a client in this time.
 MAX_LINGER_BYTES = 2 * 1024 * 1024
 
 
 class BufferingWorker(ThreadWorker):
-    """Buffers a request in the main loop, and passes it to a thread once it is complete.
+    """Buffers requests in the main loop, and passes complete ones to threads.
 
-    A half-open request costs a connection, of which a worker has `worker_connections`, instead of
-    a thread.
+    A half-open request occupies one of a worker's `worker_connections` instead of a thread.
     """
 
-    # What gunicorn sets, and `number` the hook before the fork.
+    # Set by gunicorn, and `number` by the hook before the fork.
     wsgi: Flask
     poller: BaseSelector
     tpool: Threads
@@ -62,9 +61,9 @@ class BufferingWorker(ThreadWorker):
         super().__init__(*args)
         # Connections that wait for their clients.
         self.waiting: Waiting
-        # Whether a connection could not be accepted.
+        # Whether accepting a connection has failed.
         self.is_full = False
-        # When the memory was last trimmed, and when the master was last told.
+        # When the memory was last trimmed, and when the master was last notified.
         self.trimmed = time.monotonic()
         self.notified = 0.0
         # Requests that wait for their turn to compute a password hash.
@@ -74,9 +73,9 @@ class BufferingWorker(ThreadWorker):
 
     @classmethod
     def check_config(cls, cfg: Config, log: Logger) -> None:
-        """Check options that the environment does not have; see to the limit of open files.
+        """Check options that the environment lacks; set the limit of open files.
 
-        TLS settings are refused, as a proxy in front speaks TLS.
+        TLS settings are refused, because a proxy in front handles TLS.
         """
         if cfg.is_ssl:
             raise SystemExit("ostiary: gunicorn cannot speak TLS here; a proxy in front does")
@@ -85,11 +84,11 @@ class BufferingWorker(ThreadWorker):
         super().check_config(cfg, log)
 
     def run(self) -> None:
-        """Start the outbox and the purges, in this process alone, and serve."""
+        """Start the outbox and the purges in this process, and serve."""
         health.is_serving.set(self.wsgi, lambda: self.alive)
         outbox.start(self.wsgi)
         purger.of(self.wsgi).start()
-        # Otherwise gunicorn searches for a setting each time that it reads one.
+        # Otherwise gunicorn would search for a setting at each access.
         vars(self.cfg).update({name: found.get() for name, found in self.cfg.settings.items()})
         self.waiting = Waiting(self.poller, self.keepalived_conns, self.pending_conns)
         # The other connections are for requests that do not wait.
@@ -98,7 +97,7 @@ class BufferingWorker(ThreadWorker):
         self.uploads = Uploads(self.wsgi, self.cfg)
         hash_slots.of(self.wsgi).threads.join(self.number, self.cfg.workers)
         super().run()
-        # As an executor's threads do, those that still answer end before their process.
+        # Like an executor's threads, active ones finish before the process ends.
         self.tpool.shutdown(wait=True)
 
     def get_thread_pool(self) -> Threads:
@@ -106,9 +105,9 @@ class BufferingWorker(ThreadWorker):
         return Threads(self.cfg.threads)
 
     def notify(self) -> None:
-        """Tell the master that this worker is alive, each second; trim the memory at times.
+        """Notify the master every second that this worker is alive; trim the memory periodically.
 
-        gunicorn calls this after all that happens.
+        gunicorn calls this after each event.
         """
         now = time.monotonic()
         if now - self.notified >= 1:
@@ -119,10 +118,10 @@ class BufferingWorker(ThreadWorker):
             self.trimmed = time.monotonic()
 
     def set_accept_enabled(self, enabled: bool) -> None:
-        """Accept new connections, or do not; a worker that stops closes its listeners at once.
+        """Start or stop accepting connections; a stopping worker closes its listeners at once.
 
-        gunicorn keeps them open until the last request is answered. A proxy would connect, send a
-        request that nobody reads, and could not know whether to send it to another instance.
+        gunicorn would keep them open until the last request is answered. A proxy could connect and
+        send a request that nobody reads, without knowing whether to send it to another instance.
         """
         super().set_accept_enabled(enabled)
         if not enabled and not self.alive:
@@ -132,7 +131,7 @@ class BufferingWorker(ThreadWorker):
                 listener.close()
 
     def _accept_waiting(self, listener: socket.socket) -> None:
-        """Accept the connections that the kernel has accepted already."""
+        """Accept the connections that the kernel has already accepted."""
         waiting = select.poll()
         waiting.register(listener, select.POLLIN)
         for _ in range(self.cfg.backlog):
@@ -141,11 +140,11 @@ class BufferingWorker(ThreadWorker):
             self.accept(listener)
 
     def accept(self, listener: socket.socket) -> None:
-        """Accept a connection, unless there are no more files to open."""
+        """Accept a connection, unless no more files can be opened."""
         try:
             sock, client = listener.accept()
         except (BlockingIOError, ConnectionAbortedError):
-            # Another worker has accepted it, or the client has gone.
+            # Another worker has accepted it, or the client has closed it.
             return
         except OSError as error:
             self.is_full = error.errno in OUT_OF_FILES
@@ -157,9 +156,9 @@ class BufferingWorker(ThreadWorker):
         self._receive(conn, conn.receive())
 
     def wait_for_and_dispatch_events(self, timeout: float) -> None:
-        """Handle what happens, a new connection among it, and keep room for what comes next."""
+        """Handle an event, such as a new connection, and limit buffered data."""
         super().wait_for_and_dispatch_events(timeout)
-        # Only now: an event of a connection that is closed here might have been handled next.
+        # Not earlier: a connection that is closed here may have had a pending event.
         for conn in self.waiting.take_unread():
             self._close_unread(conn)
         if self.is_full or self.nr_conns >= self.worker_connections:
@@ -172,7 +171,7 @@ class BufferingWorker(ThreadWorker):
         return float(self.wsgi.config["REQUEST_TIMEOUT"])
 
     def _receive(self, conn: Connection, data: bytes | None) -> None:
-        """Buffer the next request of a connection, of which this was received."""
+        """Buffer received data of a connection's next request."""
         max_body = self.wsgi.config["MAX_BODY_BYTES"]
         conn.incoming = IncomingRequest(self.cfg, conn.client, max_body, self.uploads.max_bytes)
         conn.turn = nullcontext()
@@ -204,13 +203,13 @@ class BufferingWorker(ThreadWorker):
         return None if data else partial(self._close, conn)
 
     def _continue(self, conn: Connection) -> None:
-        """Ask for the body, if the client waits for that."""
+        """Send "100 Continue" if the client waits for that."""
         if conn.incoming.expects_continue:
             conn.incoming.expects_continue = False
             conn.send(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def _ask(self, conn: Connection) -> None:
-        """Let the app say, in a thread, whether to receive an upload."""
+        """Ask the app, in a thread, whether to receive an upload."""
         if self.uploads.start(conn):
             self.tpool.call(partial(self._ask_app, conn))
         else:
@@ -226,7 +225,7 @@ class BufferingWorker(ThreadWorker):
             self.method_queue.defer(self._begin_upload, conn, is_allowed)
 
     def _begin_upload(self, conn: Connection, is_allowed: bool) -> None:
-        """Receive an upload; let the app answer at once if it does not allow it."""
+        """Receive an upload; if the app does not allow it, let it answer at once."""
         if not is_allowed:
             conn.incoming.answer_at_once()
             self._answer(conn)
@@ -258,23 +257,23 @@ class BufferingWorker(ThreadWorker):
         self._linger(conn)
 
     def _answer(self, conn: Connection) -> None:
-        """Pass a complete request to a thread, or let it wait for its turn to compute a hash."""
+        """Pass a complete request to a thread, or queue it for its turn to compute a hash."""
         if self.hashes.add(conn):
             self.poller.register(conn.sock, EVENT_READ, lambda _: self._notice_if_closed(conn))
         else:
             self._start(conn)
 
     def _notice_if_closed(self, conn: Connection) -> None:
-        """Forget a request whose client has gone; leave what else it has sent for later."""
+        """Drop a request whose client has gone; other data it has sent is handled later."""
         self.poller.unregister(conn.sock)
         if conn.is_closed():
             self.hashes.discard(conn)
             self._close(conn)
 
     def _start_due(self) -> None:
-        """Pass the requests whose turn to compute a hash has come to threads."""
+        """Pass requests whose turn to compute a hash has come to threads."""
         for conn in self.hashes.take_due():
-            # Not watched any more if the client has sent more.
+            # It is not watched any more if the client has sent more.
             with suppress(KeyError):
                 self.poller.unregister(conn.sock)
             self._start(conn)
@@ -284,7 +283,7 @@ class BufferingWorker(ThreadWorker):
         self.tpool.call(partial(self._respond, conn))
 
     def _respond(self, conn: Connection) -> None:
-        """Answer the request of a connection, in a thread; let the main loop do the rest."""
+        """Answer a connection's request in a thread; the main loop does the rest."""
         is_kept = False
         try:
             is_kept = self.handle(conn)
@@ -292,7 +291,7 @@ class BufferingWorker(ThreadWorker):
             self.method_queue.defer(self.finish_request, conn, is_kept)
 
     def handle(self, conn: Connection) -> bool:
-        """Answer the request of a connection, in a thread; return whether to keep the connection.
+        """Answer a connection's request in a thread; return whether to keep the connection.
 
         gunicorn would read the request from the connection here, and wait for it.
         """
@@ -304,7 +303,8 @@ class BufferingWorker(ThreadWorker):
         except UnreadAnswerError:
             self._log_unread(conn)
         except (ClientGoneError, StopIteration):
-            # Of the latter gunicorn has logged why: the app failed when a part was sent.
+            # In the latter case gunicorn has logged the reason: the app failed after a part was
+            # sent.
             pass
         except OSError:
             self.log.exception("The rest of an answer could not be read.")
@@ -313,9 +313,9 @@ class BufferingWorker(ThreadWorker):
         return False
 
     def finish_request(self, conn: Connection, is_kept: bool) -> None:
-        """Send the rest of the answer; then keep the connection, or let the client close it.
+        """Send the rest of the response; then keep the connection, or let the client close it.
 
-        The connection's next request is looked at after that.
+        The connection's next request is handled after that.
         """
         self.uploads.end(conn)
         if not conn.outgoing.is_sent:
@@ -340,7 +340,7 @@ class BufferingWorker(ThreadWorker):
         self.log.warning("closed a connection of %s: it did not take its answer", conn.host)
 
     def _keep(self, conn: Connection) -> None:
-        """Wait for the next request, unless a part of it was received with the last one."""
+        """Wait for the next request, unless a part of it has already been received."""
         if conn.incoming.data:
             self._receive(conn, bytes(conn.incoming.data))
             return
@@ -353,7 +353,7 @@ class BufferingWorker(ThreadWorker):
         self._receive(conn, conn.receive())
 
     def _linger(self, conn: Connection) -> None:
-        """Shut down our side only: closing with unread data would reset the connection."""
+        """Shut down only the server's side: closing with unread data would reset the connection."""
         try:
             conn.sock.shutdown(socket.SHUT_WR)
         except OSError:
@@ -372,9 +372,9 @@ class BufferingWorker(ThreadWorker):
             self._close(conn)
 
     def murder_pending(self) -> None:
-        """Close incomplete requests, unread answers and lingering connections that timed out.
+        """Close connections that timed out: incomplete requests, unread responses, lingering.
 
-        Called after all that happens, and each second: starts what is due as well.
+        Called after each event, and every second: also starts what is due.
         """
         super().murder_pending()
         self._start_due()

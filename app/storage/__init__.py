@@ -1,1 +1,1 @@
-"""Files in containers, as LoopBack 3's loopback-component-storage serves them."""
+"""Files in containers, as in LoopBack 3's loopback-component-storage."""

@@ -1,4 +1,4 @@
-"""The HTTP errors of files and containers."""
+"""HTTP errors of files and containers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,13 +16,13 @@ from werkzeug.exceptions import (
 
 from app.errors import TemporarilyUnavailable, quote
 
-# What the system says of a name that leads to nothing that is served; of a full disk.
+# System errors for names that lead to nothing that is served, and for a full disk.
 ABSENT = {ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG}
 FULL = {ENOSPC, EDQUOT, EFBIG}
 
 
 class InvalidName(BadRequest):
-    """The name of a container or file cannot be used."""
+    """The name of a container or file is invalid."""
 
     error_code = "INVALID_NAME"
 
@@ -31,7 +31,7 @@ class InvalidName(BadRequest):
 
 
 class ContainerNotFound(NotFound):
-    """There is no such container."""
+    """The container does not exist."""
 
     error_code = "CONTAINER_NOT_FOUND"
 
@@ -40,7 +40,7 @@ class ContainerNotFound(NotFound):
 
 
 class FileNotFound(NotFound):
-    """There is no such file."""
+    """The file does not exist."""
 
     error_code = "FILE_NOT_FOUND"
 
@@ -49,7 +49,7 @@ class FileNotFound(NotFound):
 
 
 class ContainerExists(Conflict):
-    """There is such a container already, or somebody else has it."""
+    """The container already exists, possibly for another account."""
 
     error_code = "CONTAINER_EXISTS"
 
@@ -58,7 +58,7 @@ class ContainerExists(Conflict):
 
 
 class ContainerNotEmpty(Conflict):
-    """The container has folders, or more than is deleted in one call."""
+    """The container has folders, or more files than one call may delete."""
 
     error_code = "CONTAINER_NOT_EMPTY"
 
@@ -73,13 +73,13 @@ class InvalidUpload(BadRequest):
 
 
 class FileTooLarge(RequestEntityTooLarge):
-    """A file, the fields or their number are more than an upload may have."""
+    """A file, the fields or their number exceed the limits of an upload."""
 
     error_code = "PAYLOAD_TOO_LARGE"
 
 
 class TypeNotAllowed(UnsupportedMediaType):
-    """The type of a file is not allowed, or its first bytes are of another one."""
+    """The type of a file is not allowed, or does not match its first bytes."""
 
     error_code = "TYPE_NOT_ALLOWED"
 
@@ -93,21 +93,21 @@ class StorageFull(HTTPException):
 
 
 class StorageUnavailable(TemporarilyUnavailable):
-    """The storage does not answer, or refuses the service."""
+    """The storage does not answer, or refuses access."""
 
     error_code = "STORAGE_UNAVAILABLE"
     description = "The storage is not available."
 
 
 def unavailable(reason: object) -> StorageUnavailable:
-    """Return the error for a failure, of which only the log has the reason."""
+    """Return the error for a failure, whose reason is only logged."""
     current_app.logger.error("the storage failed: %s", reason)
     return StorageUnavailable()
 
 
 @contextmanager
 def translated(absent: HTTPException) -> Iterator[None]:
-    """Translate errors of the system; `absent` is raised where a name leads to nothing."""
+    """Translate system errors; `absent` is raised for names that lead to nothing."""
     try:
         yield
     except OSError as error:
@@ -116,5 +116,5 @@ def translated(absent: HTTPException) -> Iterator[None]:
         if error.errno in FULL:
             current_app.logger.error("the storage is full")
             raise StorageFull() from None
-        # The text of the error has names of files.
+        # The error's text contains names of files.
         raise unavailable(error.strerror or EIO) from None

@@ -1,4 +1,4 @@
-"""Files in folders of this machine: a container is a folder, and files appear in it whole."""
+"""Files in local folders: a container is a folder, and files appear in it only when complete."""
 
 import os
 import shutil
@@ -27,12 +27,12 @@ from .removal import remove_folder
 from .settings import StoreSettings
 from .store import MAX_LISTED, Json, Page, to_text
 
-# The folder of what is not complete, or is being deleted; no container has such a name.
+# The folder of incomplete files and those being deleted; no container can have this name.
 PENDING = ".uploads"
-# Seconds after which what is there was left by a process that was killed.
+# Seconds after which its contents count as left by a killed process.
 ABANDONED = 24 * 3600
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-# A link is never followed, and opening a pipe does not wait.
+# Links are never followed, and opening a pipe does not wait.
 NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
 NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY
 
@@ -56,16 +56,16 @@ class LocalFile:
 
     @property
     def etag(self) -> str:
-        """What changes with the file."""
+        """The file's attributes that change with its content."""
         return f"{self.found.st_mtime_ns:x}-{self.found.st_ino:x}-{self.found.st_size:x}"
 
     def part(self, start: int, count: int) -> OpenFile:
-        """Return the file, of which so many bytes are read from an offset."""
+        """Return the file, limited to a number of bytes from an offset."""
         return OpenFile(os.dup(self.descriptor)).part(start, count)
 
 
 class LocalUpload:
-    """A file in the folder of what is not complete, until it is moved into its container."""
+    """An incomplete file, until it is moved into its container."""
 
     def __init__(self, store: "LocalStore", container: str, name: str) -> None:
         self._store = store
@@ -82,13 +82,13 @@ class LocalUpload:
             self._file.write(data)
 
     def finish(self) -> None:
-        """Make sure that all bytes are on the disk."""
+        """Flush all bytes to the disk."""
         with translated(FileNotFound(self._name)), self._file:
             self._file.flush()
             os.fsync(self._file.fileno())
 
     def publish(self) -> Json | None:
-        """Give the file its name, in place of one that has it; raise ContainerNotFound."""
+        """Move the file to its name, replacing any other; raise ContainerNotFound."""
         container = self._container
         with self._store.opened(container) as folder, translated(ContainerNotFound(container)):
             os.rename(self._path, self._name, dst_dir_fd=folder)
@@ -96,15 +96,15 @@ class LocalUpload:
         return None
 
     def discard(self) -> None:
-        """Leave nothing of it, unless it was committed."""
-        # Closing writes what is buffered, for which there may be no room.
+        """Delete the file, unless it was committed."""
+        # Closing writes buffered bytes, for which there may be no room.
         with suppress(OSError):
             self._file.close()
         self._path.unlink(missing_ok=True)
 
 
 class LocalStore:
-    """Containers below a root folder. Links in it are not followed, and not listed."""
+    """Containers below a root folder. Links in it are neither followed nor listed."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -112,13 +112,13 @@ class LocalStore:
 
     @classmethod
     def open(cls, settings: StoreSettings, folder: str) -> "LocalStore":
-        """Return the store, whose root is made if it is missing; raise ConfigurationError.
+        """Return the store, creating its root if necessary; raise ConfigurationError.
 
-        A relative root is in the folder of the project.
+        A relative root is in the project folder.
         """
         root = Path(folder, settings.root)
         try:
-            # A new one is for the user of the service alone; `parents` have the usual mode.
+            # A new root is for the service's user only; `parents` have the default mode.
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
             (root / PENDING).mkdir(mode=0o700, exist_ok=True)
             _remove_abandoned(root / PENDING)
@@ -127,7 +127,7 @@ class LocalStore:
         return cls(root)
 
     def containers(self, after: str) -> Page:
-        """Return the containers whose names come after a text."""
+        """Return the containers with names after a text."""
         with translated(ContainerNotFound("")):
             folder = os.open(self._root, FOLDER)
             with _closing(folder):
@@ -156,12 +156,12 @@ class LocalStore:
                 raise ContainerNotEmpty(name)
         removed = self.pending / uuid4().hex
         with translated(ContainerNotFound(name)):
-            # From here on nobody sees it.
+            # From here on it is not visible.
             os.rename(self._root / name, removed)
         remove_folder(removed)
 
     def files(self, container: str, after: str) -> Page:
-        """Return the files whose names come after a text; there are none without the container."""
+        """Return the files with names after a text; none if the container does not exist."""
         try:
             with self.opened(container) as folder:
                 return _page(folder, S_ISREG, after, {"container": container})
@@ -169,7 +169,7 @@ class LocalStore:
             return Page([], None)
 
     def file(self, container: str, name: str) -> Json:
-        """Return what is known of a file; raise FileNotFound."""
+        """Return a file's metadata; raise FileNotFound."""
         with self.read(container, name) as file:
             return {"container": container, "name": name, **_times(file.found)}
 
@@ -182,7 +182,7 @@ class LocalStore:
 
     @contextmanager
     def read(self, container: str, name: str) -> Iterator[LocalFile]:
-        """Return an open file; raise FileNotFound for anything but an ordinary file."""
+        """Return an open file; raise FileNotFound for anything but a regular file."""
         with self._container_of(container, name) as folder, translated(FileNotFound(name)):
             flags = os.O_RDONLY | os.O_NONBLOCK | NO_LINK
             descriptor = os.open(name, flags, dir_fd=folder)
@@ -206,7 +206,7 @@ class LocalStore:
 
     @contextmanager
     def _container_of(self, container: str, name: str) -> Iterator[int]:
-        """Return the folder of a file; without the container, the file is not found."""
+        """Return the folder of a file; raise FileNotFound if the container does not exist."""
         try:
             with self.opened(container) as folder:
                 yield folder
@@ -223,14 +223,14 @@ def _closing(descriptor: int) -> Iterator[None]:
 
 
 def _page(folder: int, is_kind: Callable[[int], bool], after: str, start: Json) -> Page:
-    """Return the page of what is of a kind in a folder; `start` is what each item begins with."""
+    """Return a page of items of one kind in a folder; `start` is what each item begins with."""
     items: list[Json] = []
-    # What is in no page is neither sorted nor looked at: there may be very many.
+    # Only items in the page are sorted and read, because there may be very many.
     names = [name for name in os.listdir(folder) if name > after]
     heapify(names)
     while names and len(items) <= MAX_LISTED:
         name = heappop(names)
-        # What was deleted meanwhile is left out.
+        # Items that were deleted meanwhile are left out.
         with suppress(FileNotFoundError):
             found = os.stat(name, dir_fd=folder, follow_symlinks=False)
             if is_name(name) and is_kind(found.st_mode):
@@ -250,7 +250,7 @@ def _times(found: os.stat_result) -> Json:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove what processes that were killed have left."""
+    """Remove files left by killed processes."""
     for path in folder.iterdir():
         with suppress(OSError):
             if time.time() - path.lstat().st_mtime > ABANDONED:

@@ -1,20 +1,20 @@
-"""Names of containers and files that mean the same in every system, and lead nowhere else."""
+"""Names of containers and files that have the same meaning in every system."""
 
 import re
 import unicodedata
 
 from .errors import InvalidName
 
-#: Bytes of the name of a container or file in UTF-8, as most file systems allow.
+#: Maximum bytes of a container's or file's name in UTF-8, as in most file systems.
 MAX_NAME = 255
-#: Characters of a name that is normalized: one of 255 bytes has at most 382 in Unicode's form NFD,
-#: which macOS sends. More take quadratic time.
+#: Maximum characters of a name that is normalized: one of 255 bytes has at most 382 in Unicode's
+#: form NFD, which macOS sends. Longer ones take quadratic time.
 MAX_NORMALIZED = 382
-# Separators of paths, what Windows has a meaning for, and what stands for no character.
+# Path separators, characters with a meaning on Windows, and surrogates and control characters.
 RESERVED_CHARACTERS = re.compile(r'[/\\:<>"|?*\ufffd]')
-# Devices of Windows, whatever follows the first dot.
+# Windows devices, regardless of what follows the first dot.
 DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\.|\Z)", re.I)
-# Joiners, which words and emojis have in them; other invisible characters are refused.
+# Joiners, which occur in words and emojis; other invisible characters are refused.
 JOINERS = str.maketrans("", "", "\u200c\u200d")
 
 
@@ -32,7 +32,7 @@ def is_name(name: str) -> bool:
     """Return True if a name may be served."""
     return (
         bool(name)
-        # Before the normal form is compared, which takes quadratic time.
+        # Before the normal form is computed, which takes quadratic time.
         and len(name.encode(errors="replace")) <= MAX_NAME
         and not name.startswith((".", " "))
         and not name.endswith((".", " "))

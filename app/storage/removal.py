@@ -1,4 +1,4 @@
-"""Deletes folders that nobody sees any more: what takes long, beside the requests."""
+"""Deleting folders that are not visible any more, in a background thread if they are large."""
 
 import os
 import shutil
@@ -11,9 +11,9 @@ MAX_AT_ONCE = 1000
 
 
 def remove_folder(folder: Path) -> None:
-    """Delete a folder of files; of many, the most after the return.
+    """Delete a folder of files; if there are many, most of them after the return.
 
-    What a process leaves that ends meanwhile is removed as abandoned.
+    If the process ends meanwhile, the rest is removed as abandoned.
     """
     try:
         with os.scandir(folder) as entries:

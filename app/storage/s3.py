@@ -1,4 +1,4 @@
-"""Files in a service that speaks S3's protocol: a container is a bucket, as in LoopBack 3."""
+"""Files in an S3-compatible service: a container is a bucket, as in LoopBack 3."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,18 +33,18 @@ from .s3_answers import BoundedSession
 from .settings import StoreSettings
 from .store import MAX_LISTED, Json, Page, to_text
 
-#: Bytes of a file that are sent to S3 at once, and kept in memory until then.
+#: Bytes of a file sent to S3 at once, and kept in memory until then.
 PART_BYTES = 8 * 1024 * 1024
-#: Files of a bucket that is deleted by one call, in 100 ms; S3 lists and deletes no more at once.
+#: Maximum files of a bucket deleted by one call, in 100 ms; S3 lists and deletes no more at once.
 MAX_DESTROYED = 1000
 #: Seconds to connect to S3.
 CONNECT_TIMEOUT = 5
-#: Seconds for which S3 may send nothing.
+#: Maximum seconds without data from S3.
 READ_TIMEOUT = 30
-# Bytes of a file that are read from S3 at once.
+# Bytes of a file read from S3 at once.
 BLOCK = 256 * 1024
 
-# What S3 answers about what is missing, what exists, names, and a quota.
+# S3's error codes for missing and existing names, invalid names, and a quota.
 ABSENT = {"404", "NoSuchBucket", "NoSuchKey", "NotFound"}
 ERRORS: Mapping[str, Callable[[str], HTTPException]] = {
     "BucketAlreadyExists": ContainerExists,
@@ -54,13 +54,13 @@ ERRORS: Mapping[str, Callable[[str], HTTPException]] = {
     "XMinioStorageFull": lambda _: StorageFull(),
     "QuotaExceeded": lambda _: StorageFull(),
 }
-# Keys of the answers about an object, and what clients see of them.
+# Keys of S3's responses about an object, with their names for clients.
 Answer = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class S3File:
-    """An object, as its head describes it."""
+    """An object, as described by S3's headers."""
 
     client: Any
     container: str
@@ -70,7 +70,7 @@ class S3File:
     etag: str
 
     def part(self, start: int, count: int) -> OpenFile:
-        """Copy a part of the object to a file without a name, which no slow client delays."""
+        """Copy a part of the object to an unnamed file, so that a slow client does not delay S3."""
         absent = FileNotFound(self.name)
         with translated(StorageUnavailable()), TemporaryFile() as file:
             if count:
@@ -98,7 +98,7 @@ class S3File:
 
 
 class S3Upload:
-    """An upload in parts, which S3 shows once it is complete."""
+    """An upload in parts; S3 shows the object once it is complete."""
 
     def __init__(self, client: Any, container: str, name: str, options: Mapping[str, str]) -> None:
         self._client = client
@@ -120,12 +120,12 @@ class S3Upload:
             self._send()
 
     def finish(self) -> None:
-        """Send the last part, which alone may be empty."""
+        """Send the last part, the only one that may be empty."""
         if self._buffer or not self._parts:
             self._send()
 
     def publish(self) -> Json | None:
-        """Complete the upload; return what S3 says of the object."""
+        """Complete the upload; return S3's description of the object."""
         with self._calls():
             made = self._client.complete_multipart_upload(
                 **self._target, MultipartUpload={"Parts": self._parts}
@@ -162,7 +162,7 @@ class S3Upload:
 
 
 class S3Store:
-    """The buckets that the credentials reach."""
+    """The buckets that the credentials can access."""
 
     def __init__(self, client: Any, options: Mapping[str, str]) -> None:
         self._client = client
@@ -172,7 +172,7 @@ class S3Store:
     def open(cls, settings: StoreSettings, folder: str) -> "S3Store":
         """Return the store; no connection is opened before the first call.
 
-        Without `keyId` and `key` the credentials are those that boto3 finds.
+        Without `keyId` and `key`, boto3 finds the credentials.
         """
         client = boto3.client(
             "s3",
@@ -185,7 +185,7 @@ class S3Store:
                 read_timeout=READ_TIMEOUT,
                 retries={"total_max_attempts": 2, "mode": "standard"},
                 s3={"addressing_style": "path" if settings.endpoint else "auto"},
-                # Servers other than Amazon's do not all know the newer checksums.
+                # Not all servers other than Amazon's support the newer checksums.
                 request_checksum_calculation="when_required",
                 response_checksum_validation="when_required",
             ),
@@ -194,7 +194,7 @@ class S3Store:
         return cls(client, settings.options)
 
     def containers(self, after: str) -> Page:
-        """Return the buckets whose names come after a text."""
+        """Return the buckets with names after a text."""
         with _calls(ContainerNotFound(""), ""):
             buckets = self._client.list_buckets()["Buckets"]
             names = sorted(bucket["Name"] for bucket in buckets if bucket["Name"] > after)
@@ -204,7 +204,7 @@ class S3Store:
     def create_container(self, name: str) -> Json:
         """Create and return a bucket; raise ContainerExists."""
         region = self._client.meta.region_name
-        # Amazon wants no location for its oldest region.
+        # Amazon requires no location for its oldest region.
         place = {"CreateBucketConfiguration": {"LocationConstraint": region}}
         if self._exists(name):
             raise ContainerExists(name)
@@ -229,7 +229,7 @@ class S3Store:
             self._client.delete_bucket(Bucket=name)
 
     def files(self, container: str, after: str) -> Page:
-        """Return the files whose names come after a text; there are none without the bucket."""
+        """Return the files with names after a text; none if the bucket does not exist."""
         try:
             with _calls(ContainerNotFound(container), container):
                 found = self._client.list_objects_v2(
@@ -240,7 +240,7 @@ class S3Store:
             return Page([], None)
 
     def file(self, container: str, name: str) -> Json:
-        """Return what is known of a file; raise FileNotFound."""
+        """Return a file's metadata; raise FileNotFound."""
         with _calls(FileNotFound(name), name):
             head = self._head(container, name)
             return _object(container, name, head, head["ContentLength"])
@@ -280,7 +280,7 @@ class S3Store:
 
 @contextmanager
 def _calls(absent: HTTPException, name: str) -> Iterator[None]:
-    """Translate errors of S3; `absent` is raised for what is missing."""
+    """Translate S3's errors; `absent` is raised for missing objects."""
     try:
         yield
     except ClientError as error:
@@ -289,14 +289,14 @@ def _calls(absent: HTTPException, name: str) -> Iterator[None]:
             raise absent from None
         if code in ERRORS:
             raise ERRORS[code](name) from None
-        # The text has names, and may have more.
+        # The text contains names, and perhaps more.
         raise unavailable(f"S3 answered {quote(code)}") from None
     except ParamValidationError:
         raise InvalidName(name) from None
     except (BotoCoreError, ResponseParserError) as error:
         raise unavailable(type(error).__name__) from None
     except (LookupError, TypeError, ValueError) as error:
-        # What is read of an answer lacks something, or is something else.
+        # S3's response lacks an expected key, or has another form.
         raise unavailable(f"S3 answered what cannot be used: {type(error).__name__}") from None
 
 
@@ -333,7 +333,7 @@ def _etag(found: Answer) -> str:
 
 
 def _last(objects: Iterable[Answer], prefixes: Iterable[Answer], more: bool) -> str | None:
-    """Return behind which name S3 has more."""
+    """Return the name after which S3 has more."""
     names = [*(each["Key"] for each in objects), *(each["Prefix"] for each in prefixes)]
-    # All that begins with a prefix comes before this.
+    # Everything with this prefix comes before it.
     return max(f"{name}\uffff" if name.endswith("/") else name for name in names) if more else None

@@ -1,4 +1,4 @@
-"""Answers of S3, which are read in bounded time and memory; files are not read here."""
+"""S3's responses, read with limited time and memory; files are not read here."""
 
 import time
 from collections.abc import Sequence
@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 from botocore.exceptions import HTTPClientError
 from urllib3.exceptions import HTTPError
 
-#: Bytes of an answer of S3, such as a list of 1,000 files.
+#: Maximum bytes of an S3 response, such as a list of 1,000 files.
 MAX_ANSWER = 4 * 1024 * 1024
-#: Seconds in which an answer of S3 must be complete, unless it is a file.
+#: Seconds within which an S3 response must be complete, unless it is a file.
 ANSWER_TIMEOUT = 60
-# Bytes that are read at once.
+# Bytes read at once.
 BLOCK = 64 * 1024
 
 
 class Body(NamedTuple):
-    """The body of an answer, as botocore reads it."""
+    """The body of a response, in botocore's interface."""
 
     data: bytes
 
@@ -27,13 +27,13 @@ class Body(NamedTuple):
 
 
 class BoundedSession:
-    """Sends requests by a session of botocore, which reads answers however long they are."""
+    """Sends requests by botocore's session, which reads responses of any length."""
 
     def __init__(self, session: Any) -> None:
         self._session = session
 
     def send(self, request: Any) -> Any:
-        """Return the answer to a request; raise HTTPClientError for one that is too long."""
+        """Return the response to a request; raise HTTPClientError if it is too long."""
         is_file, request.stream_output = request.stream_output, True
         response = self._session.send(request)
         if not is_file or response.status_code >= 300:
@@ -56,6 +56,6 @@ def _read(raw: Any) -> bytes:
                     raise HTTPClientError(error="the answer is too long")
         except HTTPError as error:
             raise HTTPClientError(error=type(error).__name__) from None
-        # It was read to the end, and its connection may be used again.
+        # It was read to the end, so its connection can be reused.
         broken.pop_all()
     return bytes(data)

@@ -1,4 +1,4 @@
-"""The settings of a store: an entry of datasources.json, as loopback-component-storage has it."""
+"""Settings of a store: an entry of datasources.json, as in loopback-component-storage."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from app.problems import Problems
 from .types import canonical_type
 
 MIB = 1024 * 1024
-# Keys of S3 that are sent with each file.
+# Keys of S3 sent with each file.
 S3_OPTIONS = ("StorageClass", "ServerSideEncryption", "SSEKMSKeyId", "CacheControl")
 # Keys of LoopBack 3 that are read elsewhere, or have no effect.
 OTHER_KEYS = ("name", "connector", "s3ForcePathStyle")
@@ -27,7 +27,7 @@ class StoreSettings:
 
     provider: str
     root: str
-    #: Bytes of one file, of all that one upload sends, and of its fields.
+    #: Maximum bytes of a file, of an upload, and of its fields.
     max_file_size: int
     max_request_size: int
     max_fields_size: int
@@ -48,7 +48,7 @@ class StoreSchema(Schema):
         load_default=STORE_PROVIDERS[0], validate=validate.OneOf(STORE_PROVIDERS)
     )
     root = fields.String(load_default="storage", validate=validate.Length(min=1))
-    # As LoopBack 3 has it.
+    # As in LoopBack 3.
     maxFileSize = fields.Integer(load_default=10 * MIB, validate=positive)  # noqa: N815
     maxRequestSize = fields.Integer(load_default=None, validate=positive)  # noqa: N815
     maxFieldsSize = fields.Integer(load_default=64 * 1024, validate=positive)  # noqa: N815
@@ -71,7 +71,7 @@ class StoreSchema(Schema):
             provider=loaded["provider"],
             root=loaded["root"],
             max_file_size=most,
-            # Several files, or one with the fields around it.
+            # Several files, or one and the fields around it.
             max_request_size=loaded["maxRequestSize"] or 2 * most + MIB,
             max_fields_size=loaded["maxFieldsSize"],
             allowed_types=allowed or None,
@@ -85,7 +85,7 @@ class StoreSchema(Schema):
 
 
 def read_settings(entry: object) -> tuple[StoreSettings, list[str]]:
-    """Return the settings of an entry, and its keys without effect; raise ConfigurationError."""
+    """Return an entry's settings, and its keys without effect; raise ConfigurationError."""
     if not isinstance(entry, dict):
         raise ConfigurationError("must be an object")
     problems = Problems()

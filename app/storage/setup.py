@@ -1,4 +1,4 @@
-"""The stores of an app, which models are attached to."""
+"""The stores of an app, to which models are attached."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -28,7 +28,7 @@ class OpenStore:
     settings: "StoreSettings"
 
     def endpoints(self) -> list[Endpoint]:
-        """Return the endpoints of a model that is attached to it."""
+        """Return the endpoints of a model attached to the store."""
         most = self.settings.max_request_size
         return [
             endpoint.replace(max_upload=most) if endpoint.method == "upload" else endpoint
@@ -40,7 +40,7 @@ stores = AppState[dict[str, OpenStore]]("stores", factory=lambda _app: {})
 
 
 def init_app(app: Flask) -> None:
-    """Open the stores of STORES; raise ConfigurationError for one that cannot be used."""
+    """Open the stores of STORES; raise ConfigurationError for an invalid one."""
     for name, entry in app.config["STORES"].items():
         try:
             stores.of(app)[name] = _open(app, name, entry)
@@ -56,16 +56,16 @@ def _open(app: Flask, name: str, entry: object) -> OpenStore:
         _check_root(app, Path(app.instance_path, settings.root))
         return OpenStore(LocalStore.open(settings, app.instance_path), settings)
     require_extra("provider amazon", "s3", "boto3")
-    # Imported only if it is used: it takes time and memory.
+    # Only imported if used, because it takes time and memory.
     s3 = import_module("app.storage.s3")
     return OpenStore(s3.S3Store.open(settings, app.instance_path), settings)
 
 
 def _check_root(app: Flask, root: Path) -> None:
-    """Raise ConfigurationError for a root whose files would be those of something else.
+    """Raise ConfigurationError for a root that contains files of something else.
 
-    Clients would replace files of the project or of its front end, or everybody would be sent
-    theirs, whatever the rules say.
+    Clients could otherwise replace files of the project or its front end, or stored files would be
+    public regardless of the rules.
     """
     project, root = Path(app.instance_path).resolve(), root.resolve()
     if project.is_relative_to(root):

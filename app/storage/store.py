@@ -1,4 +1,4 @@
-"""What stores of files have in common: their interface, and what they return."""
+"""The interface of file stores, and the types that they return."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -10,7 +10,7 @@ from app.http.sent_files import OpenFile
 
 Json = dict[str, object]
 
-#: Containers, and files of a container, that one answer lists.
+#: Maximum containers, or files of a container, in one response.
 MAX_LISTED = 1000
 
 
@@ -19,12 +19,12 @@ class Page:
     """Containers or files as clients see them, in the order of their names."""
 
     items: Sequence[Json]
-    # The name behind which there are more, None at the end.
+    # The name after which there are more, None at the end.
     last: str | None
 
 
 class Stored(Protocol):
-    """A file that is stored, and how it is read."""
+    """A stored file, and how it is read."""
 
     @property
     def size(self) -> int:
@@ -32,18 +32,18 @@ class Stored(Protocol):
 
     @property
     def modified(self) -> float:
-        """When it was stored, in seconds of Unix time."""
+        """When it was stored, as a Unix time in seconds."""
 
     @property
     def etag(self) -> str:
-        """A text that changes with the file."""
+        """A text that changes with the file's content."""
 
     def part(self, start: int, count: int) -> OpenFile:
-        """Return an open file with so many bytes from an offset; raise StorageUnavailable."""
+        """Return an open file, limited to bytes from an offset; raise StorageUnavailable."""
 
 
 class Upload(Protocol):
-    """A file on its way into a store: nobody sees it before `publish`."""
+    """A file being stored, which is not visible before `publish`."""
 
     def write(self, data: bytes) -> None:
         """Add bytes; raise StorageFull or StorageUnavailable."""
@@ -52,17 +52,17 @@ class Upload(Protocol):
         """Make sure that all bytes are stored."""
 
     def publish(self) -> Json | None:
-        """Give the file its name, in place of one that has it; return what the provider says."""
+        """Make the file visible, replacing any with its name; return the provider's response."""
 
     def discard(self) -> None:
-        """Leave nothing of it, unless it was published."""
+        """Delete the file, unless it was published."""
 
 
 class Store(Protocol):
-    """Containers with files. Names were checked before."""
+    """Containers with files. Names must be checked before."""
 
     def containers(self, after: str) -> Page:
-        """Return the containers whose names come after a text."""
+        """Return the containers with names after a text."""
 
     def create_container(self, name: str) -> Json:
         """Create and return a container; raise ContainerExists."""
@@ -74,16 +74,16 @@ class Store(Protocol):
         """Delete a container with its files; raise ContainerNotFound or ContainerNotEmpty."""
 
     def files(self, container: str, after: str) -> Page:
-        """Return the files whose names come after a text; there are none without the container."""
+        """Return the files with names after a text; none if the container does not exist."""
 
     def file(self, container: str, name: str) -> Json:
-        """Return what is known of a file; raise FileNotFound."""
+        """Return a file's metadata; raise FileNotFound."""
 
     def remove_file(self, container: str, name: str) -> None:
         """Delete a file; raise FileNotFound."""
 
     def read(self, container: str, name: str) -> AbstractContextManager[Stored]:
-        """Return a file to be sent, of which an opened part outlives the context.
+        """Return a file to be sent; its opened parts may be used after the context.
 
         Raises FileNotFound.
         """
@@ -93,6 +93,6 @@ class Store(Protocol):
 
 
 def to_text(moment: float) -> str:
-    """Return a moment of Unix time as JavaScript writes it."""
+    """Return a Unix time as JavaScript writes it."""
     text = datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""Types of files: those by their names, by their first bytes, and those that browsers may show."""
+"""Types of files: by their names, by their first bytes, and those that browsers may show."""
 
 import re
 from os.path import splitext
@@ -7,7 +7,7 @@ from app.http.sent_files import TYPES
 
 #: Bytes of a file by which its type is checked.
 FIRST_BYTES = 16
-# Types whose files begin in one way only.
+# Types whose files always begin with these bytes.
 SIGNATURES = {
     "application/pdf": re.compile(rb"%PDF-"),
     "application/zip": re.compile(rb"PK(\x03\x04|\x05\x06)"),
@@ -17,7 +17,7 @@ SIGNATURES = {
     "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
     "image/webp": re.compile(rb"RIFF....WEBP", re.DOTALL),
 }
-# Types of files by the ends of their names, beside those of files of front ends.
+# Types of files by suffix, in addition to those of front ends' files.
 ENDINGS = {
     **TYPES,
     ".3gp": "video/3gpp",
@@ -60,18 +60,18 @@ ENDINGS = {
     ".xls": "application/vnd.ms-excel",
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
-# Types that browsers show, in which nothing is executed with the rights of our pages; all others
-# are saved.
+# Types that browsers show without running anything with the rights of the service's pages; all
+# others are saved.
 PDF, SVG = "application/pdf", "image/svg+xml"
 SHOWN = {PDF, "image/avif", "image/gif", "image/jpeg", "image/png", "image/webp"}
-# Types by which files are sent, beside those of pictures, sound and video. A page cannot have a
-# file of any other as its script, style or frame: all of these are sent as UNKNOWN.
+# Types with which files are sent, besides pictures, sound and video. A page cannot use any other
+# file as its script, style or frame, because all of these are sent as UNKNOWN.
 SENT, MEDIA = {PDF, "text/plain"}, ("image/", "audio/", "video/")
 UNKNOWN = TYPES[""]
 # Chrome shows no PDF in a sandbox.
 SANDBOX = "default-src 'none'; sandbox"
 SANDBOX_OF_PDF = "default-src 'none'; style-src 'unsafe-inline'; object-src 'self'"
-# What browsers and systems call these types as well.
+# Alternative names of these types in browsers and systems.
 OTHER_NAMES = {
     "application/javascript": "text/javascript",
     "application/x-gzip": "application/gzip",
@@ -91,39 +91,39 @@ TYPE = re.compile(r"[\w.+-]{1,100}/[\w.+-]{1,100}", re.ASCII)
 
 
 def canonical_type(text: str) -> str:
-    """Return a type as it is compared."""
+    """Return a type in the form for comparison."""
     lower = text.strip().lower()
     return OTHER_NAMES.get(lower, lower)
 
 
 def declared_type(text: str) -> str:
-    """Return the type that a part of a form declares, without its parameters."""
+    """Return the declared type of a form's part, without its parameters."""
     declared = text.partition(";")[0].strip()
     return declared if TYPE.fullmatch(declared) else UNKNOWN
 
 
 def ending_of(name: str) -> str:
-    """Return the end of a name, such as `.png`, as it is compared; "" if it has none."""
+    """Return a name's suffix, such as `.png`, in the form for comparison; "" without one."""
     return splitext(name)[1].lower()
 
 
 def sent_type(name: str) -> str:
-    """Return the type by which a file is sent."""
+    """Return the type with which a file is sent."""
     type_ = ENDINGS.get(ending_of(name), UNKNOWN)
     is_medium = type_.startswith(MEDIA) and type_ != SVG
     return type_ if is_medium or type_ in SENT else UNKNOWN
 
 
 def types_of(name: str, declared: str) -> set[str]:
-    """Return the types that a file claims to have: what was declared, and that of its name."""
+    """Return the types that a file claims to have: the declared one, and that of its name."""
     return {canonical_type(declared)} | {ENDINGS.get(ending_of(name), UNKNOWN)} - {UNKNOWN}
 
 
 def refused_type(name: str, declared: str, allowed: frozenset[str]) -> str | None:
-    """Return the type or ending of a file that is not among the allowed types and endings.
+    """Return the type or suffix of a file that is not allowed.
 
-    None: the file is allowed. An ending whose type is not known, which may be that of a program, is
-    allowed by itself or as UNKNOWN only.
+    None: the file is allowed. A suffix with unknown type, which may be a program's, must be allowed
+    itself or as UNKNOWN.
     """
     ending = ending_of(name)
     if ending in allowed:
@@ -134,5 +134,5 @@ def refused_type(name: str, declared: str, allowed: frozenset[str]) -> str | Non
 
 
 def begins_as(data: bytes, types: set[str]) -> bool:
-    """Return True if the first bytes are those of all these types."""
+    """Return True if the first bytes match all these types."""
     return all(SIGNATURES[type_].match(data) for type_ in types & SIGNATURES.keys())

@@ -1,4 +1,4 @@
-"""Files from the multipart form of a request, stored piece by piece; all of them, or none."""
+"""Files in a request's multipart form, stored piece by piece: all of them, or none."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -28,15 +28,15 @@ from .settings import StoreSettings
 from .store import Json, Store, Upload
 from .types import FIRST_BYTES, begins_as, declared_type, refused_type, types_of
 
-#: Parts of an upload, fields and files together.
+#: Maximum parts of an upload, fields and files together.
 MAX_PARTS = 100
-#: Bytes of the header fields of a part.
+#: Maximum bytes of a part's headers.
 MAX_PART_HEAD = 16 * 1024
-#: Bytes of the header fields of all parts of an upload, which are read in 50 ms.
+#: Maximum bytes of the headers of all parts of an upload, which are read in 50 ms.
 MAX_HEADS = 128 * 1024
-#: Characters of the boundary between parts, as RFC 2046 has it.
+#: Maximum characters of the boundary between parts (RFC 2046).
 MAX_BOUNDARY = 70
-# Bytes of a body that are read at once.
+# Bytes of a body read at once.
 BLOCK = 64 * 1024
 
 MULTIPART = "multipart/form-data"
@@ -44,19 +44,19 @@ MULTIPART = "multipart/form-data"
 
 @dataclass
 class Uploaded:
-    """The files and fields of a form, as LoopBack 3 answers them."""
+    """The files and fields of a form, in the form of LoopBack 3's response."""
 
     files: dict[str, list[Json]] = field(default_factory=dict)
     fields: dict[str, list[str]] = field(default_factory=dict)
 
 
 class FormDecoder(MultipartDecoder):
-    """Werkzeug's decoder, which reads the head of a part however long it is."""
+    """Werkzeug's decoder, which does not limit the headers of a part."""
 
     _heads_size = 0
 
     def _parse_headers(self, data: bytes | bytearray) -> Headers:
-        """Return the header fields of a part; raise RequestEntityTooLarge."""
+        """Return a part's headers; raise RequestEntityTooLarge."""
         self._heads_size += len(data)
         if len(data) > MAX_PART_HEAD or self._heads_size > MAX_HEADS:
             raise RequestEntityTooLarge
@@ -75,7 +75,7 @@ class FormReader:
         self._uploads: list[tuple[Upload, Json]] = []
 
     def read(self, body: IO[bytes], content_type: str) -> Uploaded:
-        """Store the files of a form, if all may be stored.
+        """Store the files of a form if all of them are accepted.
 
         Raises InvalidUpload, FileTooLarge, TypeNotAllowed, InvalidName, and errors of the store.
         """
@@ -145,7 +145,7 @@ class FormReader:
         self._uploaded.fields.setdefault(part.name, []).append(value.decode(errors="replace"))
 
     def _check_type(self, name: str, declared: str) -> None:
-        """Raise TypeNotAllowed unless a file's type is one of those that are allowed."""
+        """Raise TypeNotAllowed unless a file's type is allowed."""
         allowed = self._settings.allowed_types
         if allowed is not None and (refused := refused_type(name, declared, allowed)):
             known = ", ".join(sorted(allowed))
@@ -158,7 +158,7 @@ def _check_first(data: bytes, types: set[str]) -> None:
 
 
 def _events(body: IO[bytes], content_type: str, most: int) -> Iterator[Event]:
-    """Yield what a form has, from its first part to the end; raise InvalidUpload, FileTooLarge."""
+    """Yield the events of a form up to its end; raise InvalidUpload or FileTooLarge."""
     decoder = FormDecoder(_boundary(content_type), BLOCK + MAX_PART_HEAD, max_parts=MAX_PARTS)
     try:
         for block in _blocks(body, most):
@@ -201,7 +201,7 @@ def _blocks(body: IO[bytes], most: int) -> Iterator[bytes | None]:
 
 @contextmanager
 def _limited(most: int) -> Iterator[None]:
-    """Say how large a body may be, of which the server says only that it is too large."""
+    """Raise FileTooLarge with the limit in place of the server's error for a too large body."""
     try:
         yield
     except RequestEntityTooLarge:

@@ -1,4 +1,4 @@
-"""The endpoints of the containers and files of a store, as loopback-component-storage has them."""
+"""Endpoints for a store's containers and files, as in loopback-component-storage."""
 
 from urllib.parse import quote, urlencode
 
@@ -33,7 +33,7 @@ from .types import PDF, SANDBOX, SANDBOX_OF_PDF, SHOWN, sent_type
 from .uploads import MULTIPART, FormReader
 
 LINK = "Link"
-# Clients ask each time whether a file has changed, and whether they still may read it.
+# Clients must revalidate: a file may have changed, or the permission to read it.
 CACHE_CONTROL = "private, no-cache"
 
 NAMED = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -85,7 +85,7 @@ OF_FILE = (InvalidName("../a"), StorageUnavailable(), FileNotFound("a.png"))
 
 
 class StoreViews:
-    """The views of one model that is attached to a store."""
+    """The views of a model attached to a store."""
 
     def __init__(self, store: Store, settings: StoreSettings) -> None:
         self._store = store
@@ -153,7 +153,7 @@ class StoreViews:
 
     @declare("getFile", READ, "GET /<container>/files/<file>", answer=FILE, errors=OF_FILE)
     def get_file(self, grant: Grant, container: str, file: str) -> ResponseReturnValue:
-        """Show what is known of a file."""
+        """Show a file's metadata."""
         return jsonify(self._store.file(check_name(container), check_name(file)))
 
     @declare("removeFile", WRITE, "DELETE /<container>/files/<file>", errors=OF_FILE)
@@ -179,7 +179,7 @@ class StoreViews:
     def upload(self, grant: Grant, container: str) -> ResponseReturnValue:
         """Store the files of a form: all of them, or none.
 
-        A file takes the place of one of the same name.
+        A file replaces one with the same name.
         """
         reader = FormReader(self._store, self._settings, check_name(container))
         uploaded = reader.read(request.stream, request.headers.get("Content-Type", ""))
@@ -196,7 +196,7 @@ class StoreViews:
         sends_file=True,
     )
     def download(self, grant: Grant, container: str, file: str) -> ResponseReturnValue:
-        """Send a file, or the part of it that `Range` asks for."""
+        """Send a file, or the part of it requested by `Range`."""
         name = check_name(file)
         with self._store.read(check_name(container), name) as stored:
             response = _file_response(name)
@@ -212,12 +212,12 @@ class StoreViews:
 
 
 def store_endpoints(store: Store, settings: StoreSettings) -> list[Endpoint]:
-    """Return the endpoints of a model that is attached to a store."""
+    """Return the endpoints of a model attached to a store."""
     return endpoints_of(StoreViews(store, settings))
 
 
 def _file_response(name: str) -> Response:
-    """Return a response whose content is executed nowhere."""
+    """Return a response whose content is never executed."""
     type_ = sent_type(name)
     response = Response(mimetype=type_)
     kind = "inline" if type_ in SHOWN else "attachment"
@@ -232,10 +232,10 @@ def _after() -> str:
 
 
 def _respond_page(page: Page) -> ResponseReturnValue:
-    """Answer with a page, and the link to the next one if there is more."""
+    """Return the response with a page, and a link to the next one if there is more."""
     response = jsonify(page.items)
     if page.last is not None:
-        # Relative, so that it holds behind any proxy.
+        # Relative, so that it works behind any proxy.
         url = f"{request.script_root}{requested_path()}?{urlencode({'after': page.last})}"
         response.headers[LINK] = f'<{url}>; rel="next"'
     return response

@@ -1,1 +1,1 @@
-"""What the tests of a project use: apps, databases, callers and mails."""
+"""Tools for a project's tests: apps, databases, callers and mails."""

@@ -1,4 +1,4 @@
-"""Apps of tests: built from the project with settings for tests, and shared between tests."""
+"""Test apps: created from the project with settings for tests, and shared between tests."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,17 +20,17 @@ from app.rest.rows.hooks import Hook
 from app.signals import reset_password_request
 from app.state import VALUES
 
-# The cheapest hash of passwords that Argon2 allows.
+# The cheapest password hash that Argon2 allows.
 CHEAP_HASH = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
-# What the project's settings are replaced by in tests.
+# Settings that replace the project's in tests.
 TEST_SETTINGS: Mapping[str, object] = {
     "TESTING": True,
     "PASSWORD_HASH": CHEAP_HASH,
     "THROTTLE_ENABLED": False,
-    # Mails are files, written when a test asks for them.
+    # Mails are files, written when a test reads them.
     "MAIL_URL": None,
     "OUTBOX_IN_PROCESS": False,
-    # Those of the project are for its own database.
+    # The project's options are for its own database.
     "SQLALCHEMY_ENGINE_OPTIONS": {},
     "PGBOUNCER": False,
     "METRICS_ENABLED": False,
@@ -38,9 +38,9 @@ TEST_SETTINGS: Mapping[str, object] = {
 
 
 def build_project(project: Path, url: str, mail_folder: Path, settings: Mapping[str, Any]) -> Flask:
-    """Build the app of a project on a database, with TEST_SETTINGS and these settings.
+    """Create the app of a project on a database, with TEST_SETTINGS and these settings.
 
-    The environment has no part in it. Raises ConfigurationError.
+    The environment is ignored. Raises ConfigurationError.
     """
     given = {
         **read_project_files(str(project)),
@@ -51,14 +51,14 @@ def build_project(project: Path, url: str, mail_folder: Path, settings: Mapping[
     }
     with _project_folder(project):
         app = create_app(given)
-    # pytest captures the records; as text they would join the output of commands.
+    # pytest captures the log records; as text they would be mixed with the output of commands.
     app.logger.handlers.clear()
     return app
 
 
 def migrate_project(project: Path, url: str, mail_folder: Path) -> str:
-    """Run the migrations; return what is wrong if they fail or differ from the models."""
-    # Only a command may have an app whose tables are missing.
+    """Run the migrations; return the error if they fail or differ from the models."""
+    # Only commands may have an app whose tables are missing.
     with click.Context(click.Command("db"), info_name="db"):
         app = build_project(project, url, mail_folder, {})
     runner = app.test_cli_runner()
@@ -85,20 +85,20 @@ def close(app: Flask) -> None:
 
 
 class SharedApp:
-    """An app that tests use one after the other, as creating one takes longer than most tests."""
+    """An app used by one test after the other, as creating one takes longer than most tests."""
 
     def __init__(self, app: Flask) -> None:
         self.app = app
         built = _configuration(app)
-        # What settings hold can be changed in place.
+        # Values of settings can be changed in place.
         self._built = {**built, "settings": deepcopy(built["settings"])}
 
     def reset(self) -> bool:
-        """Forget the last test; return whether the app is as it was built.
+        """Reset the app after a test; return whether it is as it was created.
 
-        What an app keeps in memory from one request to the next is undone: the outbox's thread
-        with what it has reserved, and values that were made since, such as what is found out about
-        the database. Pooled connections and the OpenAPI document may stay.
+        State kept in memory between requests is reset: the outbox's thread with its reservations,
+        and values created since, such as facts about the database. Pooled connections and the
+        OpenAPI document may stay.
         """
         outbox.stop(self.app)
         values = self.app.extensions[VALUES]
@@ -108,7 +108,7 @@ class SharedApp:
 
 
 def _configuration(app: Flask) -> dict[str, Any]:
-    """Return what a test could change in an app, and would change for the tests after it."""
+    """Return the state of an app that a test could change for the tests after it."""
     hooks: list[Mapping[Any, Sequence[object]]] = [
         app.before_request_funcs,
         app.after_request_funcs,
@@ -132,7 +132,7 @@ def _configuration(app: Flask) -> dict[str, Any]:
 
 @contextmanager
 def _project_folder(folder: Path) -> Iterator[None]:
-    """Let an app that is built in the block be that of a project."""
+    """Use a project for an app that is created in the block."""
     before = os.environ.get("INSTANCE_PATH")
     os.environ["INSTANCE_PATH"] = str(folder)
     try:

@@ -1,4 +1,4 @@
-"""Users of tests, and the client by which they call the API."""
+"""Users of tests, and the client with which they call the API."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from werkzeug.test import TestResponse
 from app.ids import Id
 from app.users.service import create_user, issue_token
 
-# The password of users that are made without one.
+# The default password of users.
 PASSWORD = "correct horse battery"  # noqa: S105 of users in tests
 
 
 @dataclass(frozen=True)
 class Caller:
-    """A user in the database of a test, who is logged in by `token`."""
+    """A user in a test's database, logged in by `token`."""
 
     id: Id
     email: str
@@ -26,9 +26,9 @@ class Caller:
 
 
 class Client(FlaskClient):
-    """Flask's test client, whose calls may be a user's.
+    """Flask's test client, which can call as a user.
 
-    `user` is the Caller who calls; `token` is an access token, such as one that `login` returned::
+    `user` is the calling Caller; `token` is an access token, such as one returned by `login`::
 
         client.get("/api/books", user=ada)
     """
@@ -36,7 +36,7 @@ class Client(FlaskClient):
     def open(
         self, *args: Any, user: Caller | None = None, token: str | None = None, **kwargs: Any
     ) -> TestResponse:
-        """Call the app, as this user or with this token if one is given."""
+        """Call the app, as this user or with this token if given."""
         if user is not None:
             token = user.token
         if token is not None:
@@ -46,7 +46,7 @@ class Client(FlaskClient):
 
 @dataclass
 class Users:
-    """Makes users of a test's app."""
+    """Creates users of a test's app."""
 
     app: Flask
     _number: int = 0
@@ -61,9 +61,9 @@ class Users:
         methods: Iterable[str] = ("pwd",),
         **properties: Any,
     ) -> Caller:
-        """Create a user, with a role or several, and log them in.
+        """Create a user with one or several roles, and log in.
 
-        `methods` are those of `ostiary.users.issue_token`: with `mfa` the session is a strong one.
+        `methods` are those of `ostiary.users.issue_token`: with `mfa` the session is strong.
         `properties` are those of `ostiary.users.create_user`. Without an email the users are
         user1@example.com, user2@example.com, and so on.
         """
@@ -85,9 +85,9 @@ class Login:
     client: Client
 
     def __call__(self, user: Caller | str, password: str = PASSWORD, **fields: object) -> str:
-        """Log in a user, or whoever has this email and password; return the token.
+        """Log in a user, or with an email and password; return the token.
 
-        `fields` are further ones of the request, such as `ttl` and `realm`. Raises AssertionError
+        `fields` are further fields of the request, such as `ttl` and `realm`. Raises AssertionError
         if the login is refused.
         """
         email = user if isinstance(user, str) else user.email

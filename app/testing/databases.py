@@ -1,4 +1,4 @@
-"""Databases of tests: migrated once, and put back to that state after each test."""
+"""Test databases: migrated once, and restored to that state after each test."""
 
 import sqlite3
 from contextlib import closing
@@ -7,7 +7,7 @@ from typing import Protocol
 
 from sqlalchemy import Connection, create_engine, make_url, text
 
-# The schema with copies of the PostgreSQL tables in which migrations have put rows.
+# The schema with copies of PostgreSQL tables that are not empty after the migrations.
 COPIES = "ostiary_migrated"
 # The tables of a PostgreSQL database.
 TABLES = text(
@@ -15,7 +15,7 @@ TABLES = text(
     " WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')"
     " AND NOT relispartition ORDER BY relname"
 )
-# The statement that gives its sequences the values that they have now.
+# The statement that resets sequences to their current values.
 SEQUENCES = text(
     "SELECT 'SELECT ' || string_agg(format('setval(%L, %s, %L)',"
     " quote_ident(schemaname) || '.' || quote_ident(sequencename),"
@@ -25,22 +25,22 @@ SEQUENCES = text(
 
 
 class Database(Protocol):
-    """A database that tests use one after the other."""
+    """A database used by one test after the other."""
 
     url: str
 
     def keep(self) -> None:
-        """Make the present content the one that each test finds."""
+        """Store the current content as the initial state of each test."""
 
     def reset(self) -> None:
-        """Undo what a test has changed in rows and sequences."""
+        """Undo a test's changes of rows and sequences."""
 
     def close(self) -> None:
         """Close the connections."""
 
 
 class SqliteDatabase:
-    """A SQLite file, replaced in place by its copy in memory: apps keep their connections."""
+    """A SQLite file, restored in place from memory, so that apps keep their connections."""
 
     def __init__(self, path: Path) -> None:
         self.url = f"sqlite:///{path}"
@@ -48,37 +48,37 @@ class SqliteDatabase:
         self._copy = sqlite3.connect(":memory:", check_same_thread=False)
 
     def keep(self) -> None:
-        """Make the present content the one that each test finds."""
+        """Store the current content as the initial state of each test."""
         with closing(sqlite3.connect(self._path)) as file:
             file.backup(self._copy)
 
     def reset(self) -> None:
-        """Undo what a test has changed."""
+        """Undo a test's changes."""
         with closing(sqlite3.connect(self._path)) as file:
-            # Not to lose it in a power failure would take longer than all else.
+            # Syncing to disk would take longer than everything else.
             file.execute("PRAGMA synchronous=OFF")
             self._copy.backup(file)
 
     def close(self) -> None:
-        """Forget the copy."""
+        """Drop the copy."""
         self._copy.close()
 
 
 class PostgresDatabase:
-    """A PostgreSQL database, emptied and filled again by one script of few statements.
+    """A PostgreSQL database, restored by one script of few statements.
 
-    A statement for all tables needs no order of them: foreign keys are checked at its end. To
-    delete few rows is faster than TRUNCATE, and than a database from a template.
+    One statement for all tables needs no order, because foreign keys are checked at its end.
+    Deleting few rows is faster than TRUNCATE, and than creating a database from a template.
     """
 
     def __init__(self, url: str) -> None:
         self.url = url
-        # Asked whether it lives before each use: a test may have ended all connections.
+        # Checked before each use: a test may have ended all connections.
         self._engine = create_engine(url, pool_pre_ping=True, isolation_level="AUTOCOMMIT")
         self._script = ""
 
     def keep(self) -> None:
-        """Make the present rows the ones that each test finds."""
+        """Store the current rows as the initial state of each test."""
         with self._engine.connect() as connection:
             tables = list(connection.scalars(TABLES))
             filled = [name for name in tables if _has_rows(connection, name)]
@@ -95,7 +95,7 @@ class PostgresDatabase:
         self._script = "; ".join(statement for statement in statements if statement)
 
     def reset(self) -> None:
-        """Undo what a test has changed in rows and sequences."""
+        """Undo a test's changes of rows and sequences."""
         with self._engine.connect() as connection:
             connection.exec_driver_sql(self._script)
 
@@ -105,7 +105,7 @@ class PostgresDatabase:
 
 
 def create_postgres_database(server: str, name: str) -> str:
-    """Make an empty database on the server of this URL; return the database's URL."""
+    """Create an empty database on the server of this URL; return the database's URL."""
     engine = create_engine(server, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         connection.execute(text(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)'))

@@ -1,4 +1,4 @@
-"""Mails of a test: delivered when the test looks at them."""
+"""Mails of a test, delivered when the test reads them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,12 +29,12 @@ class Mail:
 
     @property
     def links(self) -> list[str]:
-        """The addresses in the text."""
+        """The URLs in the text."""
         return LINK.findall(self.text)
 
 
 class Mails(Sequence[Mail]):
-    """The mails of a test, the oldest first; each look at them delivers what is due.
+    """The mails of a test, oldest first; reading them delivers pending ones.
 
     Raises AssertionError for a mail that cannot be delivered, such as one with an error in its
     template.

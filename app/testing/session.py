@@ -1,4 +1,4 @@
-"""What the tests of a process share: migrated databases, and apps by their settings."""
+"""State shared by the tests of a process: migrated databases, and apps by their settings."""
 
 import json
 import re
@@ -22,9 +22,9 @@ class Session:
     """The databases and apps of a process that tests a project."""
 
     def __init__(self, project: Path, folder: Path, postgres_server: str, worker: str) -> None:
-        """Test a project; `worker` is the name of this process among those that test it.
+        """Test a project; `worker` is the name of this process among several.
 
-        `folder` is for files, and `postgres_server` the URL of a server, empty if there is none.
+        `folder` is for files, and `postgres_server` the URL of a server, or empty.
         """
         if not (project / "config.py").is_file():
             raise ConfigurationError(
@@ -41,7 +41,7 @@ class Session:
 
     @contextmanager
     def database(self, name: str) -> Iterator[Database]:
-        """Yield the database of this kind, migrated; put it back to this state afterwards.
+        """Yield the migrated database of this kind; restore it afterwards.
 
         Raises ConfigurationError, also if the migrations fail or differ from the models.
         """
@@ -54,7 +54,7 @@ class Session:
 
     @contextmanager
     def app(self, database: Database, settings: Mapping[str, Any]) -> Iterator[Flask]:
-        """Yield the app with these settings, which the next test uses too unless it is changed."""
+        """Yield the app with these settings, which the next test reuses unless it was changed."""
         key = json.dumps([database.url, settings], sort_keys=True, default=repr)
         if key not in self._apps:
             mails = self._folder / f"mail{len(self._apps)}"

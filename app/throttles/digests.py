@@ -1,12 +1,12 @@
-"""Digests of identities and clients, which the throttles count by and the audit log names."""
+"""Digests of identities and clients, used by throttles and in the audit log."""
 
 import json
 from hashlib import sha256
 
 
 def key_digest(*parts: object) -> str:
-    """Return the digest of a key: people type passwords into the fields of names, too.
+    """Return the digest of a key: people type passwords into name fields, too.
 
-    A failed login and the throttle that counts it have the same one.
+    A failed login and the throttle that counts it have the same digest.
     """
     return sha256(json.dumps(parts).encode()).hexdigest()

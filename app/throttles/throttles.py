@@ -1,7 +1,7 @@
-"""Throttles: how often something may be tried, counted in the database by all processes together.
+"""Throttles: limits on attempts, counted in the database for all processes together.
 
 A use is counted before the work that it is for, in a statement that commits by itself, so that
-work that fails does not undo it.
+failed work does not undo it.
 """
 
 import math
@@ -42,7 +42,8 @@ from app.times import now
 
 from .digests import key_digest
 
-# The throttles; each has its figures in the field of this name of ThrottlesSchema, in settings.py.
+# The throttles; the figures of each are in the field of this name of ThrottlesSchema, in
+# settings.py.
 LOGIN_IDENTITY = "login_identity"
 LOGIN_ADDRESS = "login_address"
 PASSWORD_CHECK = "password_check"  # noqa: S105 the name of a throttle
@@ -63,7 +64,7 @@ MAIL_LOGIN_EMAIL = "mail_login_email"
 MAIL_LOGIN_RECIPIENT = "mail_login_recipient"
 MAIL_LOGIN_ADDRESS = "mail_login_address"
 
-#: Locks that one answer lists, those that last longest.
+#: Maximum locks in one response, those that last longest.
 MAX_LOCKS = 1000
 #: Characters of the name of a throttle, the length of its column.
 NAME_LENGTH = 32
@@ -75,25 +76,25 @@ class Throttle(Model):
     __tablename__ = "throttles"
 
     name: Mapped[str] = mapped_column(String(NAME_LENGTH), primary_key=True)
-    # Of the key, whose length has no bound.
+    # The digest of the key, whose length is not limited.
     digest: Mapped[str] = mapped_column(String(64), primary_key=True)
     count: Mapped[int]
     started: Mapped[datetime] = mapped_column(UtcDateTime)
-    # Until when no use passes, if `count` has reached the limit.
+    # The end of the lock, if `count` has reached the limit.
     blocked_until: Mapped[datetime] = mapped_column(UtcDateTime)
     # When the uses are forgotten.
     expires_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)
 
 
 ROWS = inspect(Throttle).columns
-# The row of a throttle and a key, and how many uses the throttle allows.
+# The row of a throttle and a key, and the allowed number of uses.
 THE_ROW = ROWS.name == bindparam("row_name"), ROWS.digest == bindparam("row_digest")
 LIMIT = bindparam("limit", type_=Integer)
 BLOCKED_UNTIL = PreparedStatement(select(ROWS.blocked_until).where(*THE_ROW))
 
 
 class Lock(NamedTuple):
-    """A throttle and a key, named by its digest, of which no use passes until `locked_until`."""
+    """A throttle and a key, given by its digest, that is locked until `locked_until`."""
 
     throttle: str
     key: str
@@ -103,7 +104,7 @@ class Lock(NamedTuple):
 
 
 class Use(NamedTuple):
-    """A use that has been counted."""
+    """A counted use."""
 
     name: str
     digest: str
@@ -117,7 +118,7 @@ def init_app(app: Flask) -> None:
 
 
 def define(app: Flask, name: str, limit: int, seconds: int) -> None:
-    """Define a throttle of the application: `limit` uses by a key within so many seconds.
+    """Define a throttle of the application: `limit` uses by a key within `seconds`.
 
     Raises ValueError for a name that is taken, or longer than the 32 characters of its column.
     """
@@ -131,9 +132,9 @@ def define(app: Flask, name: str, limit: int, seconds: int) -> None:
 def count(name: str, *key: object, uses: int = 1) -> Use | None:
     """Count a use of a throttle by a key; raise TooManyRequests if none is left.
 
-    The key is what uses are counted by, such as a user's id or `current_network()`. Nothing is
-    counted if THROTTLE_ENABLED is false, or if a part of the key is None, as the network is in a
-    command. Raises RuntimeError in a transaction, whose rollback would undo it.
+    The key identifies who uses it, such as a user's id or `current_network()`. Nothing is counted
+    if THROTTLE_ENABLED is false, or if a part of the key is None, such as the network in a command.
+    Raises RuntimeError in a transaction, whose rollback would undo the count.
     """
     try:
         return _count(name, key, uses)
@@ -161,7 +162,7 @@ def _count(name: str, key: Sequence[object], uses: int = 1) -> Use | None:
 def allows(name: str, *key: object) -> bool:
     """Count a use as `count` does; return False if none is left.
 
-    For answers that must not tell.
+    For responses that must not reveal it.
     """
     try:
         count(name, *key)
@@ -172,10 +173,10 @@ def allows(name: str, *key: object) -> bool:
 
 @contextmanager
 def count_failure(name: str, *key: object) -> Iterator[None]:
-    """Count what fails: a use is given back if the block does not raise.
+    """Count failures: a use is given back if the block does not raise.
 
-    SecondFactorRequired is no failure: the first step of a login has succeeded. Only this use is
-    given back: a success does not hide the failures of others. Raises what `count` does, before the
+    SecondFactorRequired is not a failure: the first step of a login has succeeded. Only this use is
+    given back: a success does not hide other failures. Raises the errors of `count` before the
     block. It is a context manager.
     """
     use = count(name, *key)
@@ -191,9 +192,9 @@ def count_failure(name: str, *key: object) -> Iterator[None]:
 
 @contextmanager
 def count_success(name: str, *key: object) -> Iterator[None]:
-    """Count what succeeds: a use is given back if the block raises.
+    """Count successes: a use is given back if the block raises.
 
-    Raises what `count` does, before the block. It is a context manager.
+    Raises the errors of `count` before the block. It is a context manager.
     """
     with _given_back_on_error(count(name, *key)):
         yield
@@ -201,9 +202,9 @@ def count_success(name: str, *key: object) -> Iterator[None]:
 
 @contextmanager
 def count_deferrable(name: str, *key: object) -> Iterator[None]:
-    """Count what succeeds as `count_success` does, and what waits if no use is left.
+    """Count successes as `count_success` does, for work that is deferred if no use is left.
 
-    That is not recorded, since nothing is refused. It is a context manager.
+    A deferral is not recorded, because nothing is refused. It is a context manager.
     """
     with _given_back_on_error(_count(name, key)):
         yield
@@ -228,7 +229,7 @@ def clear(name: str, *key: object) -> None:
 
 
 def find_locks() -> list[Lock]:
-    """Return what is locked now, at most MAX_LOCKS."""
+    """Return the current locks, at most MAX_LOCKS."""
     rates = current_app.config["THROTTLES"]
     longest = select(ROWS.name, ROWS.digest, ROWS.count, ROWS.blocked_until).where(_is_locked())
     longest = longest.order_by(ROWS.blocked_until.desc(), ROWS.name, ROWS.digest).limit(MAX_LOCKS)
@@ -239,7 +240,7 @@ def find_locks() -> list[Lock]:
 
 
 def count_locks() -> int:
-    """Return how many keys of all throttles are locked now."""
+    """Return the number of locked keys of all throttles."""
     locked = select(func.count()).select_from(Throttle).where(_is_locked())
     return db.session.scalar(locked) or 0
 
@@ -254,14 +255,14 @@ def release(name: str, digest: str) -> None:
 
 
 def _is_locked() -> ColumnElement[bool]:
-    """Return the condition that no use of a row passes now, as `_counting` decides."""
+    """Return the condition that a row is locked now, as `_counting` decides."""
     moment, rates = now(), current_app.config["THROTTLES"]
     full = (and_(ROWS.name == name, ROWS.count >= rate["limit"]) for name, rate in rates.items())
     return and_(ROWS.expires_at > moment, ROWS.blocked_until > moment, or_(*full))
 
 
 def _moments(rate: Mapping[str, int]) -> tuple[dict[str, datetime], int]:
-    """Return the moments that `_counting` compares with or sets, and how many locks there are."""
+    """Return the times that `_counting` compares with or sets, and the number of locks."""
     moment, window = now(), timedelta(seconds=rate["seconds"])
     moments = {"moment": moment, "window_end": moment + window}
     locks = list(_locks(rate["lock"], rate["max_lock"])) if "lock" in rate else []
@@ -281,9 +282,9 @@ def _locks(seconds: int, longest: int) -> Iterator[int]:
 
 @cache
 def _counting(dialect: str, locks: int) -> PreparedStatement:
-    """Return the statement that counts: it returns a row if the uses pass, none if they do not.
+    """Return the statement that counts: it returns a row if the uses are allowed.
 
-    One statement, so that of concurrent uses no more pass than the limit allows.
+    A single statement, so that concurrent uses cannot exceed the limit.
     """
     moment, window_end = _moment("moment"), _moment("window_end")
     uses = bindparam("uses", type_=Integer)
@@ -302,7 +303,7 @@ def _counting(dialect: str, locks: int) -> PreparedStatement:
         "blocked_until": _by_lock(locks, total, ROWS.blocked_until, "lock_end"),
         "expires_at": _by_lock(locks, total, ROWS.expires_at, "lock_expires"),
     }
-    # A window that starts after the present one ends is from a clock that was set back.
+    # A window that starts after the current one ends is from before a clock was set back.
     is_over = or_(ROWS.expires_at <= moment, ROWS.started > window_end)
     return PreparedStatement(
         insert.on_conflict_do_update(
@@ -317,7 +318,7 @@ def _counting(dialect: str, locks: int) -> PreparedStatement:
 
 
 def _by_lock(locks: int, total: Any, window_end: Any, name: str) -> Any:
-    """Return the end of the window below the limit, and from there on that of each lock in turn."""
+    """Return the end of the window below the limit, and above it that of each lock in turn."""
     if not locks:
         return window_end
     ends = [_moment(f"{name}_{step}") for step in range(locks)]
@@ -330,17 +331,17 @@ def _moment(name: str) -> BindParameter[datetime]:
 
 
 def _seconds_blocked(row_key: Mapping[str, str]) -> int:
-    """Return the whole seconds until a use may pass, at least 1."""
+    """Return the whole seconds until a use may be allowed, at least 1."""
     row = BLOCKED_UNTIL.first(row_key)
     seconds = (row.blocked_until - now()).total_seconds() if row else 0
     return max(1, math.ceil(seconds))
 
 
 def _give_back(use: Use) -> None:
-    """Undo a use, if its window is still open; if that fails, the use stays counted."""
+    """Undo a use if its window is still open; if that fails, the use stays counted."""
     changes: dict[str, Any] = {"count": ROWS.count - 1}
     if "lock" in current_app.config["THROTTLES"][use.name]:
-        # The lock that this use has set, and none that another one has set since.
+        # The lock that this use has set, unless another one has set a later one.
         is_own = ROWS.blocked_until == use.blocked_until
         changes["blocked_until"] = case((is_own, now()), else_=ROWS.blocked_until)
     is_open = ROWS.started == use.started

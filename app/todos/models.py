@@ -18,7 +18,7 @@ class Todo(Model):
 
     __tablename__ = "todos"
     __table_args__ = (
-        # For listing the rows of an owner by id.
+        # For listing an owner's rows by id.
         Index("ix_todos_owner_id_id", "owner_id", "id"),
         IDS_GIVEN_ONCE,
     )

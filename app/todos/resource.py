@@ -16,7 +16,7 @@ from app.rest.views.registration import register_resource
 from .models import Todo
 from .schemas import TodoSchema
 
-# What users may do with their to-dos below their own path.
+# The methods of to-dos below a user's own path.
 OWNER_METHODS = (
     "__get__todos",
     "__create__todos",
@@ -45,7 +45,7 @@ todos = Resource(
 
 
 def init_app(app: Flask) -> None:
-    """Serve to-dos, if SAMPLE_TODOS and no model in JSON takes their place."""
+    """Serve to-dos, if SAMPLE_TODOS is set and no model in JSON replaces them."""
     if app.config["SAMPLE_TODOS"] and not replaced_by_others.of(app)(todos):
         register_resource(app, todos)
         rules_of_users = [allow(OWNER, *OWNER_METHODS)]

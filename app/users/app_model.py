@@ -1,4 +1,4 @@
-"""The users of the current app: their collection, their model, and the app's own properties."""
+"""The current app's users: their collection, their model, and additional properties."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,27 +11,27 @@ from app.state import AppState
 from .models import User
 
 if TYPE_CHECKING:
-    # Imported only where users have properties: it takes time to load.
+    # Only imported if users have additional properties, because it takes time to load.
     from app.properties.properties import Property
 
-# Those of USER_PROPERTIES.
+# The properties in USER_PROPERTIES.
 user_properties: "AppState[Sequence[Property]]" = AppState(
     "properties of users", factory=lambda _app: ()
 )
 
 
 def users_collection() -> Collection:
-    """Return the users that this app serves."""
+    """Return the users served by this app."""
     return served_collections.current["users"]
 
 
 def user_model() -> type[User]:
-    """Return the model: `User`, or a subclass of it with the properties of USER_PROPERTIES."""
+    """Return the model: `User`, or a subclass with the properties of USER_PROPERTIES."""
     return users_collection().model
 
 
 def with_defaults(values: Values) -> Values:
-    """Return a new user's values by attribute, with the defaults of properties that have none.
+    """Return a new user's values by attribute, completed by defaults.
 
     Raises ValidationError for required properties without a value.
     """

@@ -1,4 +1,4 @@
-"""Users extended by USER_PROPERTIES, and by a model in JSON with `base: "User"`."""
+"""Users with additional properties: USER_PROPERTIES, and a model in JSON with `base: "User"`."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,39 +25,39 @@ from .models import User
 from .schemas import RegistrationSchema, UserSchema
 from .transfer.row_schema import RowSchema
 
-# The names of what users have already, in JSON and in files.
+# Names that users already have, in JSON and in files.
 TAKEN = {"id"} | {field.data_key or name for name, field in RowSchema().fields.items()}
 
 
 @dataclass(frozen=True)
 class UsersExtension:
-    """The declarations of a model with `base: "User"`, which extend those of the settings."""
+    """Declarations of a model with `base: "User"`, in addition to those in the settings."""
 
     # In addition to those of `resource.py`.
     relations: Mapping[str, Relation] = field(default_factory=dict)
-    # In addition to USER_PROPERTIES: those that hold the ids of other models, and the relations by
-    # which these ids are checked if none of `relations` does it.
+    # In addition to USER_PROPERTIES: properties that hold ids of other models, and the relations
+    # that check these ids if none of `relations` does.
     keys: Sequence[Property] = ()
     foreign_keys: Sequence[Relation] = ()
-    # Properties that never leave the service, also some of every user.
+    # Properties that never leave the service, including some that every user has.
     hidden: frozenset[str] = frozenset()
-    # Properties that users have not where they are included into other rows.
+    # Properties that are left out of users included into other rows.
     protected: frozenset[str] = frozenset()
-    # Relations that filters do not include; other names have no effect.
+    # Relations that filters cannot include; other names have no effect.
     withheld: frozenset[str] = frozenset()
-    # What clients see of the objects that relations hold in properties.
+    # The visibility of the objects that relations hold in properties.
     embedded: Mapping[str, Visibility] = field(default_factory=dict)
     # Whether users have endpoints, and whether `PUT` replaces their record.
     is_public: bool = True
     replaces_on_put: bool = True
-    # What errors and the document call a user.
+    # The name of a user in errors and the OpenAPI document.
     singular: str = "user"
 
 
 def extend(app: Flask, users: Resource, definition: UsersExtension | None) -> Resource:
-    """Return the resource of users with the app's properties, and with what a definition says.
+    """Return the resource of users with additional properties and a model's declarations.
 
-    Raises ConfigurationError for properties that cannot be used.
+    Raises ConfigurationError for invalid properties.
     """
     definition = definition or UsersExtension()
     relations = {**users.relations, **definition.relations}
@@ -85,7 +85,7 @@ def extend(app: Flask, users: Resource, definition: UsersExtension | None) -> Re
 
 
 def _embedded(app: Flask) -> Mapping[str, Visibility]:
-    """Return what clients see of the objects in USER_PROPERTIES whose type is a model."""
+    """Return what clients see of objects in USER_PROPERTIES whose type is a model."""
     found = embedding_properties(app.config["USER_PROPERTIES"], embedded_models.of(app))
     return {name: visibility for name, visibility in found.items() if visibility.hides_anything()}
 
@@ -93,10 +93,10 @@ def _embedded(app: Flask) -> Mapping[str, Visibility]:
 def read_properties(
     app: Flask, relations: Collection[str] = (), keys: Iterable[Property] = ()
 ) -> list[Property]:
-    """Return the properties of USER_PROPERTIES; raise ConfigurationError, which has all problems.
+    """Return the properties of USER_PROPERTIES; raise ConfigurationError with all problems.
 
     `relations` are the names of the users' relations, which properties cannot have; `keys` are the
-    properties that relations add, whose columns they cannot have.
+    properties added by relations, whose columns properties cannot have.
     """
     problems, properties = Problems(), list[Property]()
     for name, declared in app.config["USER_PROPERTIES"].items():
@@ -114,10 +114,10 @@ def read_properties(
 
 
 def problem_of(declared: Property, taken: Collection[str]) -> str:
-    """Return why users cannot have a property; `taken` are the names of what they have."""
+    """Return why users cannot have a property; `taken` are names that they already have."""
     if declared.name in taken:
         return "users have a property or a relation of this name"
-    # Also what Python has under this name in the model, such as its methods.
+    # Including names in the Python model, such as its methods.
     if hasattr(User, declared.column_name):
         return f"the column {declared.column_name} is one of the service's own"
     return ""
@@ -126,7 +126,7 @@ def problem_of(declared: Property, taken: Collection[str]) -> str:
 def _check_columns(
     properties: Iterable[Property], keys: Iterable[Property], problems: Problems
 ) -> None:
-    """Report columns of two properties, of which one may be the key of a relation."""
+    """Report columns that two properties have in common, including keys of relations."""
     names = {key.column_name: key.name for key in keys}
     for own in properties:
         if other := names.get(own.column_name):
@@ -136,7 +136,7 @@ def _check_columns(
 
 
 def make_model(app: Flask, properties: Sequence[Property]) -> type[User]:
-    """Return a subclass of User whose table, the app's own, has a column for each property."""
+    """Return a subclass of User with a table of its own that has a column for each property."""
     metadata = app_metadata.of(app)
     table = User.__table__.to_metadata(metadata)  # type: ignore[attr-defined]
     for own in properties:
@@ -149,9 +149,9 @@ def make_model(app: Flask, properties: Sequence[Property]) -> type[User]:
 
 def _column(declared: Property) -> Column[Any]:
     column = declared.column()
-    # The table may have users already, from before the property was declared or required.
+    # The table may have users from before the property was declared or required.
     column.nullable = True
-    # An index rather than a constraint: SQLite would copy the table to add one.
+    # An index rather than a constraint, for which SQLite would copy the table.
     column.index = declared.index or declared.unique
     return column
 
@@ -159,7 +159,7 @@ def _column(declared: Property) -> Column[Any]:
 def make_schema(
     base: type[Schema], properties: Iterable[Property], hidden: Collection[str] = ()
 ) -> type[Schema]:
-    """Return a schema of users with these properties; those of ours that are hidden are not shown.
+    """Return a schema of users with these properties, without built-in ones that are hidden.
 
     Raises ConfigurationError for a hidden id.
     """

@@ -18,35 +18,35 @@ from app.ids import Id
 from app.observability.origin import MAX_ADDRESS, MAX_USER_AGENT
 from app.times import now
 
-# As long as LoopBack 3's tokens; 62 ** 64 possible values are 381 bits.
+# The same length as LoopBack 3's tokens; 62 ** 64 possible values are 381 bits.
 TOKEN_LENGTH = 64
 TOKEN_ALPHABET = string.ascii_letters + string.digits
-# A character for each random byte, of which the last ones are left out: they would make the first
-# characters likelier than the others.
+# The character for each random byte; the last bytes are left out, because they would make the first
+# characters more likely.
 CHARACTERS = bytes(ord(TOKEN_ALPHABET[byte % len(TOKEN_ALPHABET)]) for byte in range(256))
 LEFT_OUT = bytes(range(256 - 256 % len(TOKEN_ALPHABET), 256))
-# The letters and digits of codes that people type, of 5 bits each (RFC 4648, section 6).
+# Letters and digits of codes that people type, with 5 bits each (RFC 4648, section 6).
 CODE_ALPHABET = string.ascii_lowercase + "234567"
-# Hexadecimal digits of the public id of a token.
+# Hexadecimal digits of a token's public id.
 HANDLE_LENGTH = 16
 HANDLE = re.compile(rf"[0-9a-f]{{{HANDLE_LENGTH}}}", re.ASCII)
-#: Characters of the name of a personal token.
+#: Maximum characters of a personal token's name.
 MAX_TOKEN_NAME = 100
-#: Characters of the names of the methods by which a session was authenticated.
+#: Maximum characters of the names of a session's authentication methods.
 MAX_METHODS = 64
-# The scopes of tokens that are mailed: each is only valid for one purpose.
+# The scopes of mailed tokens, each of which is valid for one purpose.
 RESET_SCOPE = "reset-password"
 VERIFY_SCOPE = "verify-email"
 CHANGE_SCOPE = "change-email"
-# Of a code that proves an address, its user's or a new one.
+# The scope of a code that proves an address, its user's or a new one.
 CODE_SCOPE = "email-code"
-# Of a note that the user has proved a new address, which nobody has the value of.
+# The scope of a note that the user has proved a new address; nobody has its value.
 PROVED_SCOPE = "proved-email"
-# Of the ticket of a login whose second step is to be taken; it is never accepted as a token.
+# The scope of a ticket for a login's second step; never accepted as an access token.
 TICKET_SCOPE = "login-ticket"
-# The scope of personal tokens; what each may call is in its column `scopes`.
+# The scope of personal tokens; the calls that each may make are in its column `scopes`.
 PERSONAL_SCOPE = "personal"
-# The settings that say how many seconds mailed tokens are valid.
+# The settings with the lifetimes of mailed tokens in seconds.
 TTL_SETTINGS = {
     RESET_SCOPE: "RESET_TOKEN_TTL",
     VERIFY_SCOPE: "VERIFY_TOKEN_TTL",
@@ -63,22 +63,22 @@ def new_token() -> str:
 
 
 def new_code(length: int) -> str:
-    """Return a random code of so many characters, for people to type."""
+    """Return a random code of `length` characters, for people to type."""
     return "".join(secrets.choice(CODE_ALPHABET) for _ in range(length))
 
 
 def grouped(code: str, size: int) -> str:
-    """Return a code with a dash behind each group of so many characters, to be read."""
+    """Return a code with a dash between groups of `size` characters, for people to read."""
     return "-".join(code[at : at + size] for at in range(0, len(code), size))
 
 
 def typed(code: str) -> str:
-    """Return a code as it was made, however its letters, dashes and spaces were typed."""
+    """Return a typed code in its original form, without regard to case, dashes and spaces."""
     return code.replace("-", "").replace(" ", "").lower()
 
 
 def token_digest(value: str) -> str:
-    """Return the digest of a token value, which the database stores instead of it.
+    """Return the digest of a token value, which is stored in its place.
 
     A fast hash is sufficient for a value of this entropy (OWASP ASVS 6.5.2).
     """
@@ -86,7 +86,7 @@ def token_digest(value: str) -> str:
 
 
 def new_handle() -> str:
-    """Return a random handle of a token, which is public."""
+    """Return a random public handle of a token."""
     return secrets.token_hex(HANDLE_LENGTH // 2)
 
 
@@ -94,7 +94,7 @@ class User(Model):
     """A user; `email` and `username` are unique within the `realm`.
 
     `id`, `email_verified`, `created`, `disabled_at` and `service_account` are further attributes,
-    and so are the columns of USER_PROPERTIES of the app.
+    and so are the columns of the app's USER_PROPERTIES.
     """
 
     __tablename__ = "users"
@@ -112,14 +112,14 @@ class User(Model):
     username: Mapped[str | None] = mapped_column(String(255), index=True)
     # The normalized username, which comparisons and the unique index use.
     username_key: Mapped[str | None] = mapped_column(String(255))
-    # None for a user who logs in by an identity provider alone. Sorts by code point on every
+    # None for a user who only logs in by an identity provider. Sorts by code point on every
     # database, so that the index finds hashes by their prefix.
     password_hash: Mapped[str | None] = mapped_column(text_type(255), index=True)
     email_verified: Mapped[bool] = mapped_column(default=False)
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
     # None for users who may log in.
     disabled_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    # Whether it is a program's: no session is ever opened, and admins make its personal tokens.
+    # Whether it is a service account: it has no sessions, and admins create its personal tokens.
     service_account: Mapped[bool] = mapped_column(default=False, server_default=false())
 
 
@@ -129,7 +129,7 @@ class AccessToken(Model):
     __tablename__ = "access_tokens"
 
     digest: Mapped[str] = mapped_column(String(64), primary_key=True)
-    # The public id by which a user lists and revokes sessions.
+    # The public id by which users list and revoke sessions.
     handle: Mapped[str] = mapped_column(String(HANDLE_LENGTH), default=new_handle)
     user_id: Mapped[Id] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     ttl: Mapped[float]
@@ -139,23 +139,23 @@ class AccessToken(Model):
     email: Mapped[str | None] = mapped_column(String(320))
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
     expires_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)
-    # When a use last prolonged it, or a personal token was last used; None before that. Logins have
-    # it with TOKEN_SLIDING only.
+    # The last time a use prolonged it, or a personal token was used; None before. For logins only
+    # with TOKEN_SLIDING.
     last_used: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    # Whether its cookie outlives the browser's session: `rememberMe` of the login.
+    # Whether its cookie persists after the browser is closed: `rememberMe` of the login.
     remember_me: Mapped[bool] = mapped_column(default=True, server_default=true())
-    # Where it was issued; the address of a personal token is that of its last use.
+    # Where it was issued; for a personal token, the address of the last use.
     user_agent: Mapped[str | None] = mapped_column(String(MAX_USER_AGENT))
     address: Mapped[str | None] = mapped_column(String(MAX_ADDRESS))
     # How the session was authenticated: names of RFC 8176, `email` and `fed`, joined by commas.
-    # None for a token of before this was known, and for one that is mailed.
+    # None for older tokens without this information, and for mailed tokens.
     methods: Mapped[str | None] = mapped_column(String(MAX_METHODS))
     # When its user last authenticated in this session; None: when it was created.
     authenticated_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    # What its user calls a personal token, and what it may call, as JSON; None for other tokens.
+    # A personal token's name, and its scopes as JSON; None for other tokens.
     name: Mapped[str | None] = mapped_column(String(MAX_TOKEN_NAME))
     scopes: Mapped[str | None] = mapped_column(Text)
-    # The position in PostgreSQL's log up to which standbys that its caller reads from must be.
+    # The log position that PostgreSQL's standbys must have reached to answer this caller's reads.
     write_position: Mapped[int | None] = mapped_column(BigInteger)
 
     @classmethod
@@ -165,7 +165,7 @@ class AccessToken(Model):
 
 
 def new_token_values(value: str, ttl: float, **columns: object) -> dict[str, Any]:
-    """Return what a new token has in its columns but `user_id`; it lives for `ttl` seconds.
+    """Return a new token's columns except `user_id`; it lives for `ttl` seconds.
 
     `columns` are those that differ from a login's.
     """

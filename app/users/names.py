@@ -13,14 +13,14 @@ from flask import current_app
 
 from app.errors import BLANK, ValidationError
 
-#: Characters of an email address (RFC 5321, 4.5.3.1.3; RFC 3696, erratum 1690).
+#: Maximum characters of an email address (RFC 5321, 4.5.3.1.3; RFC 3696, erratum 1690).
 MAX_EMAIL_LENGTH = 254
-#: Characters of an email address before its `@`, and of a label of its domain (RFC 5321, 4.5.3.1.1;
-#: RFC 1035, 2.3.4).
+#: Maximum characters of an email address before its `@`, and of a label of its domain (RFC 5321,
+#: 4.5.3.1.1; RFC 1035, 2.3.4).
 MAX_EMAIL_PART_LENGTH = 64
-#: Characters of a username, the length of its columns.
+#: Maximum characters of a username, the length of its columns.
 MAX_USERNAME_LENGTH = 255
-# The message for an email that is invalid.
+# The message for an invalid email.
 NOT_AN_EMAIL = "is not an email address"
 # The Unicode categories of control, format, unassigned and private characters and separators.
 UNPRINTED = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
@@ -29,21 +29,21 @@ INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
 )
 
-# Short addresses of plain ASCII, which the library returns as they are, at a cost of 350 calls.
+# Short plain ASCII addresses, which the library returns unchanged, at a cost of 350 calls.
 PLAIN_EMAIL = re.compile(r"(?=.{,64}\Z)[a-z0-9_+-]+(\.[a-z0-9_+-]+)*@[a-z0-9]+([.-][a-z0-9]+)*")
 
-# Spaces of keyboards: the usual one, the one without a break and the wide one.
+# Spaces of keyboards: the ordinary, the no-break and the wide one.
 SPACES = " \u00a0\u3000"
 
-# Lets the library accept domains like .local and localhost, which internal networks use.
+# Makes the library accept domains like .local and localhost, which internal networks use.
 SPECIAL_USE_DOMAIN_NAMES.clear()
 
 
 def normalize_email(address: str, case_sensitive: bool) -> str:
     """Return an address in its stored form; raise ValueError if it is invalid.
 
-    Internal addresses, like `ada@localhost`, are valid; DNS is not queried. Spaces around it, which
-    keyboards of phones add, are left out.
+    Internal addresses, such as `ada@localhost`, are valid; DNS is not queried. Surrounding spaces,
+    which phone keyboards add, are removed.
     """
     address = address.strip(SPACES)
     if PLAIN_EMAIL.fullmatch(address):
@@ -86,7 +86,7 @@ def normalize_username(name: str) -> str:
 
 
 def username_key(name: str) -> str:
-    """Return a username in the form for comparison; if it is too long, "", which matches no user.
+    """Return a username in the form for comparison; "" if too long, which matches no user.
 
     The comparison ignores case and the number of spaces.
     """
@@ -118,7 +118,7 @@ def username_columns(name: str | None) -> dict[str, str | None]:
 
 
 def lookup_email(address: str) -> str:
-    """Return an address in its stored form; if it is invalid, "", which matches no user."""
+    """Return an address in its stored form; "" if invalid, which matches no user."""
     try:
         return stored_email(address)
     except ValidationError:

@@ -1,4 +1,4 @@
-"""The REST resource of users: open registration, and owner access to one's own record."""
+"""The REST resource of users: open registration, and access to one's own record."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -70,7 +70,7 @@ OWNER_METHODS = (
     "__updateById__passkeys",
     "__destroyById__passkeys",
 )
-# The methods that may change an email, which takes the password.
+# The methods that may change an email, which requires the password.
 UPDATING_METHODS = (
     "patchAttributes",
     "replaceById",
@@ -82,7 +82,7 @@ UPDATING_METHODS = (
 # The value by which `prepare_update` tells `update` that the caller has given the password.
 REAUTHENTICATED = "(reauthenticated)"
 
-# The resource of users as a model with `base: "User"` declares it; None without such a model. Set
+# The resource of users as declared by a model with `base: "User"`; None without such a model. Set
 # before users are registered.
 declared_users = AppState[Resource | None]("declared users", factory=lambda _app: None)
 
@@ -90,12 +90,12 @@ declared_users = AppState[Resource | None]("declared users", factory=lambda _app
 def rules(settings: Settings) -> list[Rule]:
     """Return the access rules; anyone may register unless REGISTRATION_OPEN is false.
 
-    They come before those of a model in JSON that extends LoopBack 3's User, as the built-in rules
-    of that do.
+    They precede the rules of a model in JSON that extends LoopBack 3's User, as that model's
+    built-in rules do.
     """
     registration = [allow(EVERYONE, "create")] if settings["REGISTRATION_OPEN"] else []
     return [
-        # A rule of such a model for everyone and every method does not open users.
+        # Such a model's rule for everyone and every method does not make users public.
         Rule(EVERYONE, allow=False),
         *registration,
         # These methods check credentials or a token themselves.
@@ -111,26 +111,26 @@ def rules(settings: Settings) -> list[Rule]:
 
 
 class UserRows(Repository):
-    """The rows of users: passwords are hashed, and changes of users are recorded and announced."""
+    """Rows of users: passwords are hashed, and changes of users are recorded and announced."""
 
     hashed = "password"
 
     def prepare_insert(self, items: Sequence[Values]) -> Sequence[User]:
-        """Return new users with hashed passwords; raise what `prepare_users` does."""
+        """Return new users with hashed passwords; raise the errors of `prepare_users`."""
         return prepare_users(items)
 
     def insert(self, items: Sequence[User]) -> Sequence[Row]:
-        """Store new users, whose names a hook may have changed; raise what `insert_users` does."""
+        """Store new users, whose names hooks may change; raise the errors of `insert_users`."""
         for user in items:
             for name, value in identifying_columns(user.email, user.username, user.realm).items():
                 setattr(user, name, value)
         return self.from_entities(insert_users(items))
 
     def prepare_update(self, conditions: Sequence[ColumnElement[bool]], values: Values) -> Values:
-        """Ask for the password if the email changes, and for no other change.
+        """Require the password if the email changes, and only then.
 
-        If EMAIL_CHANGE is "confirmed", a new email is refused, because it is stored only when it is
-        confirmed. Raises TooManyRequests, and what `require_recent_or_password` does.
+        If EMAIL_CHANGE is "confirmed", a new email is refused, because it is only stored after
+        confirmation. Raises TooManyRequests, and the errors of `require_recent_or_password`.
         """
         changes = dict(values)
         password = changes.pop("password", None)
@@ -142,7 +142,7 @@ class UserRows(Repository):
         return {**changes, REAUTHENTICATED: changed}
 
     def update(self, conditions: Conditions, values: Values) -> Sequence[Row]:
-        """Change users, and keep the caller's session if the email does."""
+        """Change users; keep the caller's session if the email changes."""
         changes = dict(values)
         reauthenticated = changes.pop(REAUTHENTICATED, False)
         session = current_identity().session
@@ -150,20 +150,20 @@ class UserRows(Repository):
         return self.from_entities(update_users(conditions, changes, keep, reauthenticated, caller))
 
     def delete(self, conditions: Conditions) -> int:
-        """Delete users, which is recorded; raise LastAdmin."""
+        """Delete users and record it; raise LastAdmin."""
         with keeping_admin():
             return delete_users(conditions)
 
 
 def _allow_new_email(password: str | None) -> None:
-    """Raise an error unless the caller may change the email, with this password if it is needed."""
+    """Raise an error unless the caller may change the email, with this password if required."""
     if email_change.is_enabled(current_app.config):
         path = current_app.config["USERS_PATH"]
         raise ValidationError({"email": [f"is changed by POST /{path}/change-email"]})
     identity = current_identity()
     session = identity.require_session()
     require_recent_or_password(session, password)
-    # Admins change those of many users.
+    # Admins may change those of many users.
     if ADMIN not in identity.roles:
         count(CREDENTIAL, session.user_id)
     if verification.is_enabled(current_app.config):
@@ -181,9 +181,9 @@ users = Resource(
     holds_users=True,
     create_schema=RegistrationSchema,
     repository=UserRows,
-    # Each user takes a password hash.
+    # Each new user needs a password hash.
     max_create=20,
-    # They log in, change credentials, or are about sessions.
+    # They log in, change credentials, or concern sessions.
     session_only=True,
     errors={"create": (TooManyRequests(60),), "deleteById": (LastAdmin(),)}
     | dict.fromkeys(
@@ -194,12 +194,12 @@ users = Resource(
 
 
 def users_of(app: Flask) -> Resource:
-    """Return the resource of users as an app's settings and models have it."""
+    """Return the resource of users for an app's settings and models."""
     return declared_users.of(app) or extended_users(app)
 
 
 def extended_users(app: Flask, extension: "UsersExtension | None" = None) -> Resource:
-    """Return the resource of users with the app's properties, and with an extension."""
+    """Return the resource of users with additional properties and an extension."""
     resource = replace(
         with_added_relations(app, users),
         path=app.config["USERS_PATH"],
@@ -207,7 +207,7 @@ def extended_users(app: Flask, extension: "UsersExtension | None" = None) -> Res
     )
     if not app.config["USER_PROPERTIES"] and extension is None:
         return resource
-    # Imported only where users are other than usual: it takes time to load.
+    # Only imported if users have additional properties, because it takes time to load.
     extend = import_module("app.users.extension").extend
     extended: Resource = extend(app, resource, extension)
     return extended

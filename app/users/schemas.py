@@ -23,19 +23,19 @@ from .names import (
     normalize_username,
 )
 
-#: Characters of the kind, the code or the ticket of a second factor that are accepted.
+#: Maximum characters of the kind, code or ticket of a second factor.
 MAX_FACTOR_TEXT = 128
-# Characters in base64url of what an authenticator answers. WebAuthn limits ids of credentials to
+# Maximum characters of an authenticator's response in base64url. WebAuthn limits credential ids to
 # 1023 bytes (4) and user handles to 64 (5.4.3).
-#: Characters of the id of a passkey in base64url.
+#: Maximum characters of a passkey's id in base64url.
 MAX_CREDENTIAL_ID = 1364
-#: Characters of a user handle in base64url.
+#: Maximum characters of a user handle in base64url.
 MAX_USER_HANDLE = 86
-#: Characters of the data of a browser about a ceremony, in base64url; they have some 250.
+#: Maximum characters of a browser's data about a ceremony, in base64url; usually some 250.
 MAX_CLIENT_DATA = 4096
-#: Characters of the data of an authenticator that logs in, with extensions, in base64url.
+#: Maximum characters of the data of an authenticator at login, with extensions, in base64url.
 MAX_AUTHENTICATOR_DATA = 2048
-#: Characters of a signature in base64url; 683 are one of RSA with 4096 bits.
+#: Maximum characters of a signature in base64url; one by RSA with 4096 bits has 683.
 MAX_SIGNATURE = 1024
 BASE64_URL = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 # The user in the examples of the OpenAPI document.
@@ -46,7 +46,7 @@ SECONDS = {"type": "number", "examples": [1209600]}
 
 
 def check_email(address: str) -> None:
-    """Raise marshmallow's ValidationError for what is no email address."""
+    """Raise marshmallow's ValidationError for an invalid email address."""
     try:
         normalize_email(address, case_sensitive=True)
     except EmailNotValidError:
@@ -101,7 +101,7 @@ class UserSchema(Schema):
     )
     emailVerified = fields.Boolean(attribute="email_verified", dump_only=True)  # noqa: N815
     created = Timestamp(dump_only=True)
-    # The caller's current password, required with a new email; hence without an example.
+    # The caller's current password, required with a new email; therefore without an example.
     password = Password(None, is_new=False, required=False)
 
 
@@ -122,18 +122,18 @@ class ServiceAccountSchema(RegistrationSchema):
 
 
 def _any(load_default: object = marshmallow.missing, **json_schema: object) -> fields.Raw:
-    """Return a field whose value is not validated; `json_schema` is for the document alone."""
+    """Return a field without validation; `json_schema` is only for the document."""
     return fields.Raw(allow_none=True, load_default=load_default, metadata=json_schema)
 
 
 class CredentialsSchema(marshmallow.Schema):
     """The body of a login: an email or username, and the password; `ttl` is in seconds.
 
-    Values are not validated here: `credentials.py` parses them, with an error for each.
+    `credentials.py` parses the values, with an error for each.
     """
 
     class Meta:
-        """Ignore other keys, as LoopBack 3 does."""
+        """Ignore unknown keys, as LoopBack 3 does."""
 
         unknown = marshmallow.EXCLUDE
 
@@ -146,14 +146,14 @@ class CredentialsSchema(marshmallow.Schema):
         type="boolean", description="`false`: the browser deletes the cookie when it is closed."
     )
     code = _any(type="string", description="Of a second factor, if the user has one.")
-    kind = _any(type="string", description="Of the code: `totp`, if it is not said.")
+    kind = _any(type="string", description="The kind of the code, by default `totp`.")
 
 
 class ResetRequestSchema(marshmallow.Schema):
     """The body of a password reset request; values are not validated here."""
 
     class Meta:
-        """Ignore other keys."""
+        """Ignore unknown keys."""
 
         unknown = marshmallow.EXCLUDE
 
@@ -162,10 +162,10 @@ class ResetRequestSchema(marshmallow.Schema):
 
 
 class LogoutSchema(marshmallow.Schema):
-    """The body of a logout: the token, if it is not presented otherwise."""
+    """The body of a logout: the token, unless it is presented otherwise."""
 
     class Meta:
-        """Ignore other keys."""
+        """Ignore unknown keys."""
 
         unknown = marshmallow.EXCLUDE
 
@@ -256,13 +256,13 @@ class Base64Url(Text):
 
 
 class CredentialIdSchema(marshmallow.Schema):
-    """What the answers of authenticators have in common, as `toJSON()` of a browser returns them.
+    """Common properties of authenticators' responses, as returned by a browser's `toJSON()`.
 
-    Their names are those of WebAuthn.
+    The names are WebAuthn's.
     """
 
     class Meta:
-        """Ignore other keys, of which browsers get more."""
+        """Ignore unknown keys, as browsers keep adding some."""
 
         unknown = marshmallow.EXCLUDE
 
@@ -276,10 +276,10 @@ class CredentialIdSchema(marshmallow.Schema):
 
 
 class AssertionResponseSchema(marshmallow.Schema):
-    """What an authenticator has signed."""
+    """An authenticator's assertion."""
 
     class Meta:
-        """Ignore other keys, of which browsers get more."""
+        """Ignore unknown keys, as browsers keep adding some."""
 
         unknown = marshmallow.EXCLUDE
 
@@ -290,7 +290,7 @@ class AssertionResponseSchema(marshmallow.Schema):
 
 
 class AssertionSchema(CredentialIdSchema):
-    """What a passkey has signed to log in."""
+    """A passkey's assertion to log in."""
 
     response = fields.Nested(AssertionResponseSchema, required=True)
 
@@ -307,7 +307,7 @@ class ReauthenticationSchema(Schema):
 
 
 class ChangeEmailSchema(Schema):
-    """The body of a request for another address."""
+    """The body that requests a new address."""
 
     new_email = Text(
         MAX_EMAIL_LENGTH,

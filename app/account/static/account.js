@@ -1,4 +1,4 @@
-// The page: the login and what is around it, or the account of who is logged in.
+// The page: the login and the forms beside it, or the account of the logged-in user.
 
 import { Notices, useSession } from "../../ostiary/static/parts.js";
 import { Reauthentication } from "../../ostiary/static/reauthenticate.js";

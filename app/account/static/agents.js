@@ -1,6 +1,6 @@
-// Names of browsers and systems, of what programs say of themselves.
+// Names of browsers and systems, from their User-Agent headers.
 
-// The first that fits: most browsers name others, too.
+// The first match counts: most browsers name others, too.
 const BROWSERS = [
   ["Edge", /\bEdg(e|A|iOS)?\//],
   ["Opera", /\bOPR\//],
@@ -20,7 +20,7 @@ const SYSTEMS = [
   ["Linux", /\bLinux\b/],
 ];
 
-/** Return a short name for a program, such as "Firefox on Linux"; what it says if it is unknown. */
+/** Return a short name for a program, such as "Firefox on Linux"; the header if it is unknown. */
 export function describeAgent(userAgent) {
   const [browser, system] = [BROWSERS, SYSTEMS].map((known) => known.find(([, word]) => word.test(userAgent)));
   if (!userAgent || !browser) {

@@ -1,4 +1,4 @@
-// What is shown to those who are not logged in: login, registration, a forgotten password.
+// The forms for users who are not logged in: login, registration, a forgotten password.
 
 import { call } from "../../ostiary/static/api.js";
 import { Login, RealmField, withoutEmpty } from "../../ostiary/static/login.js";
@@ -8,7 +8,7 @@ import { html, useState } from "../../ostiary/static/view.js";
 import { Bar, useTitle } from "./navigation.js";
 import { RegistrationForm } from "./registration.js";
 
-/** The view of this name; the login if it has none. */
+/** The view with this name; by default the login. */
 export function Entrance({ view }) {
   const isKnown = view === "forgotten" || (view === "register" && page.registration);
   const View = isKnown ? VIEWS[view] : LoginView;

@@ -37,7 +37,7 @@ async function loadMethods(path) {
   return { apps, codes, passkeys, identities };
 }
 
-/** Return what the user can prove a second factor by. */
+/** Return the kinds of second factors that the user has. */
 function kindsOf(apps, codes, passkeys) {
   const had = { totp: apps.length, recovery: codes.left, passkey: page.secondFactor && passkeys.length };
   return Object.keys(had).filter((kind) => had[kind]);

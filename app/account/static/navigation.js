@@ -1,9 +1,9 @@
-// The views of the page, which the fragment of its address names.
+// The views of the page, named by the fragment of its URL.
 
 import { page } from "../../ostiary/static/page.js";
 import { html, useEffect, useRef, useState } from "../../ostiary/static/view.js";
 
-/** Return the name of the view that the address asks for. */
+/** Return the name of the view in the URL. */
 export function useView() {
   const [view, setView] = useState(nameInAddress);
   useEffect(() => {
@@ -14,7 +14,7 @@ export function useView() {
   return view;
 }
 
-/** Set the title of the document; the heading of a view that is gone to gets the focus. */
+/** Set the title of the document; the heading of a newly shown view gets the focus. */
 export function useTitle(title, heading) {
   const isFirst = useRef(true);
   useEffect(() => {
@@ -26,7 +26,7 @@ export function useTitle(title, heading) {
   }, [title]);
 }
 
-/** The name of the service, and what is beside it. */
+/** The name of the service, and buttons beside it. */
 export function Bar({ children }) {
   const icon = new URL("../../ostiary/static/favicon.svg", import.meta.url);
   return html`<header class="bar">

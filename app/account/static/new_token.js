@@ -1,4 +1,4 @@
-// The dialog in which a personal token is made.
+// The dialog that creates a personal token.
 
 import { ApiError, call } from "../../ostiary/static/api.js";
 import { page } from "../../ostiary/static/page.js";
@@ -8,10 +8,10 @@ import { cancel } from "./rows.js";
 
 const DAY = 86400;
 const LIFETIMES = [7, 30, 90, 180, 365].map((days) => days * DAY);
-// The words of scopes that are offered, as their columns are called.
+// The offered words of scopes, with the titles of their columns.
 const WORDS = { READ: "Read", WRITE: "Write", EXECUTE: "Execute" };
 
-/** The dialog; calls `onMade` with the token, whose value is in it. */
+/** The dialog; calls `onMade` with the token, including its value. */
 export function NewTokenDialog({ url, onMade, onClose }) {
   const make = async (values) => {
     const scopes = scopesOf(values);
@@ -62,7 +62,7 @@ function ModelRow({ model }) {
   </tr>`;
 }
 
-/** Return the scopes of the boxes that are ticked: words by the name of the model. */
+/** Return the scopes of the ticked boxes: words by the name of the model. */
 function scopesOf(values) {
   const scopes = {};
   for (const word of Object.keys(WORDS)) {

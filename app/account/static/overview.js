@@ -1,4 +1,4 @@
-// The account of who is logged in: its views, and the navigation between them.
+// The account of the logged-in user: its views, and the navigation between them.
 
 import { call } from "../../ostiary/static/api.js";
 import { page } from "../../ostiary/static/page.js";
@@ -11,7 +11,7 @@ import { Profile } from "./profile.js";
 import { Sessions } from "./sessions.js";
 import { Tokens } from "./tokens.js";
 
-// In the order in which they are shown.
+// In the order of display.
 const VIEWS = [
   { name: "profile", title: "Profile", View: Profile },
   {
@@ -24,7 +24,7 @@ const VIEWS = [
   { name: "tokens", title: "Tokens", View: Tokens, isOn: Boolean(page.personalTokens) },
 ].filter(({ isOn = true }) => isOn);
 
-/** The view of this name; the first if it has none. */
+/** The view with this name; by default the first. */
 export function Overview({ userId, view }) {
   const path = `/${page.users}/${userId}`;
   const user = useCall(async () => (await call("GET", path)).body, [path]);

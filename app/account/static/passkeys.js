@@ -9,7 +9,7 @@ import { cancel, ConfirmDialog, ProofDialog, Row, Rows } from "./rows.js";
 
 /** The card of the passkeys. */
 export function Passkeys({ path, passkeys, kinds, reload }) {
-  // What a dialog is open for: `{name: "add" | "rename" | "remove", passkey}`.
+  // The purpose of an open dialog: `{name: "add" | "rename" | "remove", passkey}`.
   const [dialog, open] = useState(null);
   const shared = { path, reload, onClose: () => open(null), ...dialog, kinds };
   const buttons = (passkey) => html`

@@ -41,7 +41,7 @@ function EmailForm({ path, user, reload }) {
     if (isConfirmed) {
       const body = { newEmail: email, password };
       await call("POST", `/${page.users}/change-email`, { body }).catch(namedAsHere);
-      // One that was proved by a code is changed at once.
+      // An address that was proved by a code is changed at once.
       const isChanged = (await call("GET", path)).body.email !== user.email;
       setAsked(isChanged ? "" : email);
       if (!isChanged) {
@@ -64,7 +64,7 @@ function EmailForm({ path, user, reload }) {
   <//>`;
 }
 
-/** Throw an error of the call with the name that its field has in the form. */
+/** Throw an error of the call under the name of the form's field. */
 function namedAsHere(error) {
   const { newEmail: email, ...others } = error.fields;
   error.fields = email ? { ...others, email } : others;

@@ -1,4 +1,4 @@
-// Recovery codes: how many are left, and new ones, which are shown once.
+// Recovery codes: the number of unused ones, and new ones, which are shown once.
 
 import { call } from "../../ostiary/static/api.js";
 import { page } from "../../ostiary/static/page.js";
@@ -6,7 +6,7 @@ import { Action, Card, CopyButton, save } from "../../ostiary/static/parts.js";
 import { html, useEffect, useRef, useState } from "../../ostiary/static/view.js";
 import { ConfirmDialog } from "./rows.js";
 
-// So many or fewer are a reason to make new ones.
+// With this number or fewer, the page suggests new ones.
 const FEW = 3;
 
 /** The card of the codes. */

@@ -1,4 +1,4 @@
-// The form of a registration, with every property that users must have.
+// The form of a registration, with every required property of users.
 
 import { call } from "../../ostiary/static/api.js";
 import { LOGIN, RealmField } from "../../ostiary/static/login.js";
@@ -8,7 +8,7 @@ import { html } from "../../ostiary/static/view.js";
 
 const OWN = ["realm", "email", "password"];
 
-/** The form; a registration is followed by a login, which `first` does. */
+/** The form; a registration is followed by a login, by `first`. */
 export function RegistrationForm({ first }) {
   const properties = useCall(requiredProperties, []).value ?? [];
   const register = async (values) => {
@@ -33,7 +33,7 @@ export function RegistrationForm({ first }) {
   <//>`;
 }
 
-/** Return the properties that a registration must have, with their schemas in the OpenAPI document. */
+/** Return the required properties of a registration, with their schemas in the OpenAPI document. */
 async function requiredProperties() {
   const document = await (await fetch(page.document)).json();
   const { content } = document.paths[`/${page.users}`].post.requestBody;

@@ -1,15 +1,15 @@
-// Rows of what a user has, and the dialogs in which something of it is removed.
+// Rows of a user's items, and the dialogs that remove one.
 
 import { Dialog, Form } from "../../ostiary/static/parts.js";
 import { Proofs } from "../../ostiary/static/proofs.js";
 import { html } from "../../ostiary/static/view.js";
 
-/** A list of rows, or what stands there without any. */
+/** A list of rows, or a text if there are none. */
 export function Rows({ children, none }) {
   return children.length ? html`<ul class="rows">${children}</ul>` : html`<p class="muted">${none}</p>`;
 }
 
-/** A row: its name, badges beside it, what is known of it, and buttons. */
+/** A row: its name, badges, details and buttons. */
 export function Row({ name, badges, children, actions }) {
   return html`<li>
     <div>
@@ -20,7 +20,7 @@ export function Row({ name, badges, children, actions }) {
   </li>`;
 }
 
-/** A dialog that asks whether something shall be done. */
+/** A dialog that asks for confirmation. */
 export function ConfirmDialog({ title, text, submit, onConfirm, onClose }) {
   const confirm = async () => {
     await onConfirm();
@@ -32,7 +32,7 @@ export function ConfirmDialog({ title, text, submit, onConfirm, onClose }) {
   <//>`;
 }
 
-/** A dialog that takes a second factor before something is removed. */
+/** A dialog that requires a second factor before something is removed. */
 export function ProofDialog({ title, text, submit, kinds, onProof, onClose }) {
   const prove = async (proof) => {
     await onProof(proof);

@@ -45,7 +45,7 @@ function SessionRow({ session, end }) {
   <//>`;
 }
 
-/** Let a session that has ended meanwhile be no problem. */
+/** Ignore the error if a session has ended meanwhile. */
 function ignoreEnded(error) {
   if (error.status !== 404) {
     throw error;

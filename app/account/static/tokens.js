@@ -1,4 +1,4 @@
-// Personal tokens: list, end, and make, with scopes and an end.
+// Personal tokens: list, revoke and create them, with scopes and an expiry.
 
 import { call } from "../../ostiary/static/api.js";
 import { Card, CopyButton, Loaded, notify, Time, useCall } from "../../ostiary/static/parts.js";

@@ -1,4 +1,4 @@
-"""The calls of administration, by what they are about, in the order of the document."""
+"""The admin calls by subject, in the order of the OpenAPI document."""
 
 # ruff: noqa: I001 the order of the document
 from . import access, models, users, roles, audit, deliveries, throttles, data_sources

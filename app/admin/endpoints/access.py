@@ -1,4 +1,4 @@
-"""What the caller may do."""
+"""The caller's identity and permissions."""
 
 from collections import defaultdict
 
@@ -14,7 +14,7 @@ from app.users.sessions.assurance import is_recent
 
 @call("access", READ, "GET /access", answer=AccessSchema)
 def access() -> dict[str, object]:
-    """Tell who the caller is, and which methods of which models it may call."""
+    """Return who the caller is, and the methods of each model that it may call."""
     identity = current_identity()
     session = identity.require_session()
     return {
@@ -38,7 +38,7 @@ def _permitted() -> dict[str, list[str]]:
 
 
 def _may_call(model: str, endpoint: Endpoint) -> bool:
-    """Tell whether the caller may call a method; one that lists rows, not for its own alone."""
+    """Return True if the caller may call a method; if it lists rows, not only on its own rows."""
     grant = find_grant(model, endpoint.method)
     is_of_row = any("<id>" in route.path for route in endpoint.routes)
     return bool(grant.decision) and (grant.decision.others or grant.by_row or is_of_row)

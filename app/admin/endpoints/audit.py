@@ -12,7 +12,7 @@ from app.rest.requests.parameters import read_parameter
 from app.rest.views.paging import respond_page
 from app.users.views.audit import LATEST_FIRST
 
-# The same order, which an index has for the records of one action.
+# The same order; the records of one action have an index for it.
 LATEST_OF_ACTION = (Order(Place("time"), descending=True), *LATEST_FIRST)
 
 
@@ -27,7 +27,7 @@ LATEST_OF_ACTION = (Order(Place("time"), descending=True), *LATEST_FIRST)
     errors=FILTER_ERRORS,
 )
 def find_audit() -> ResponseReturnValue:
-    """List the records of the audit log that a filter selects, the newest first."""
+    """List the records of the audit log that a filter selects, newest first."""
     collection = served_collections.current["audit"]
     filter_ = collection.parse(read_parameter("filter"))
     ordered = replace(filter_, order=filter_.order or _latest_first(filter_))

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     # The connector takes time and memory to load.
     from app.connector import DataSource, Operation
 
-# The connector that all of them have.
+# The connector of all data sources.
 REST = "rest"
 
 
 @call("findDataSources", READ, "GET /dataSources", answer=[DataSourceSchema])
 def find_data_sources() -> list[Mapping[str, object]]:
-    """List the data sources with their functions, without secrets."""
+    """List the data sources and their functions, without secrets."""
     return [
         {
             "name": name,
@@ -52,7 +52,7 @@ def find_data_sources() -> list[Mapping[str, object]]:
     ),
 )
 def call_data_source(name: str, function: str, body: Body) -> ResponseReturnValue:
-    """Call a function of a data source with the arguments of the body, public or not."""
+    """Call a function of a data source with the arguments of the body, even if it is not public."""
     operation = _find(name, function)
     if unknown := body.keys() - {*operation.parameters}:
         known = ", ".join(operation.parameters) or "none"
@@ -88,7 +88,7 @@ def _parameters(operation: "Operation") -> Iterator[Mapping[str, object]]:
     template = json.dumps(operation.template)
     for argument in operation.accepts:
         variable = operation.variables[argument["arg"]]
-        # Where a variable occurs in a secret alone, the template is masked there.
+        # A variable that occurs only in a secret is masked in the template.
         is_masked = not re.search(rf"[{{!^]{re.escape(variable.name)}\b", template)
         yield {
             "name": variable.name,

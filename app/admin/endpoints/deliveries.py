@@ -25,7 +25,7 @@ DELIVERIES = "admin.outbox"
 UNKNOWN = errors.ModelNotFound("delivery", 1)
 OTHER_STATE = Conflict("The delivery is delivered; those that failed or expired are retried.")
 
-# The name is that of its schemas in the OpenAPI document.
+# The name of the schemas in the OpenAPI document.
 ListedDelivery = type(
     "ListedDelivery", (), {"__doc__": "A delivery, with what there is to know of its event."}
 )
@@ -50,14 +50,14 @@ resource = Resource(
     singular="delivery",
     model=ListedDelivery,
     schema=DeliverySchema,
-    # No caller is allowed anything.
+    # No rule allows any caller a method of this resource.
     rules=lambda _settings: [],
     is_public=False,
 )
 
 
 def init_app(app: Flask) -> None:
-    """Make the list known to the OpenAPI document; it has no endpoints of its own."""
+    """Add the resource to the OpenAPI document; it has no endpoints of its own."""
     Collection(resource, app.config).add_to(app)
 
 
@@ -72,7 +72,7 @@ def init_app(app: Flask) -> None:
     errors=FILTER_ERRORS,
 )
 def find_outbox() -> ResponseReturnValue:
-    """List the deliveries of the outbox that a filter selects, the newest first."""
+    """List the deliveries of the outbox that a filter selects, newest first."""
     collection = served_collections.current[DELIVERIES]
     filter_ = collection.parse(read_parameter("filter"))
     ordered = replace(filter_, order=filter_.order or LATEST_FIRST)
@@ -87,13 +87,13 @@ def find_outbox() -> ResponseReturnValue:
 
 @call("retryDelivery", WRITE, "POST /outbox/<id>/retry", errors=(UNKNOWN, OTHER_STATE))
 def retry(id: str) -> None:
-    """Try a delivery again that failed or expired, for as long as at first."""
+    """Retry a failed or expired delivery, for as long as a new one."""
     maintenance.retry_one(_parse(id))
 
 
 @call("giveUpDelivery", WRITE, "POST /outbox/<id>/giveUp", errors=(UNKNOWN, OTHER_STATE))
 def give_up(id: str) -> None:
-    """Try a pending delivery no more."""
+    """Cancel a pending delivery."""
     maintenance.give_up(_parse(id))
 
 

@@ -1,4 +1,4 @@
-"""The roles, and who has them."""
+"""The roles and their members."""
 
 from collections.abc import Mapping, Sequence
 
@@ -44,7 +44,7 @@ def find_roles() -> Sequence[Mapping[str, object]]:
     errors=(errors.ValidationError({"name": [errors.TAKEN]}),),
 )
 def create_role(body: Body) -> Mapping[str, object]:
-    """Create a role, which nobody has yet."""
+    """Create a role without members."""
     access_roles.add_role(body["name"])
     return {"name": body["name"], "members": 0}
 
@@ -60,7 +60,7 @@ def create_role(body: Body) -> Mapping[str, object]:
     ),
 )
 def delete_role(name: str) -> None:
-    """Delete a role, after a recent login; it is taken from all who have it."""
+    """Delete a role and revoke it from its members; requires a recent login."""
     check_role_deletion(name)
     require_recent(current_identity().require_session())
     access_roles.delete_role(name)
@@ -75,7 +75,7 @@ def delete_role(name: str) -> None:
     errors=(UNKNOWN_ROLE, errors.InvalidFilter("limit must be a whole number.")),
 )
 def find_members(name: str) -> Sequence[Mapping[str, object]]:
-    """List the users who have a role, by their ids."""
+    """List the members of a role by their ids."""
     given = {key: request.args[key] for key in ("limit", "skip") if key in request.args}
     page = parse_filter(given, {})
     members = lookup.list_members(access_roles.find_role(name), page.limit, page.skip)
@@ -102,7 +102,7 @@ def find_user_roles(id: str) -> Sequence[Mapping[str, str]]:
     errors=(NOT_RECENT, UNKNOWN_USER, errors.ValidationError({"role": ["is too long"]})),
 )
 def grant_role(id: str, role: str) -> None:
-    """Give a user a role, after a recent login; it is created if it does not exist."""
+    """Assign a role, created if it does not exist, to a user; requires a recent login."""
     user = _find_user(id)
     check_role_change(role, [user.id])
     require_recent(current_identity().require_session())
@@ -116,7 +116,7 @@ def grant_role(id: str, role: str) -> None:
     errors=(NOT_RECENT, errors.LastAdmin(), UNKNOWN_USER),
 )
 def revoke_role(id: str, role: str) -> None:
-    """Take a role from a user, after a recent login."""
+    """Revoke a role from a user; requires a recent login."""
     user = _find_user(id)
     check_role_change(role, [user.id])
     require_recent(current_identity().require_session())

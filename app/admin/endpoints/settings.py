@@ -1,4 +1,4 @@
-"""The settings, which are read and never changed."""
+"""The settings, which are read-only."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,5 +10,5 @@ from app.admin.settings import list_settings
 
 @call("findSettings", READ, "GET /settings", answer=[SettingSchema])
 def find_settings() -> Sequence[Mapping[str, object]]:
-    """List the settings with their values, secrets masked, and where each comes from."""
+    """List the settings with their values, secrets masked, and the source of each."""
     return list_settings()

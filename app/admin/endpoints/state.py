@@ -20,7 +20,7 @@ from app.users.models import User
 
 @call("state", READ, "GET /state", answer=StateSchema)
 def state() -> Mapping[str, object]:
-    """Tell the version, the migrations, the health and what waits."""
+    """Return the version, migrations, health and pending deliveries."""
     pending = db.session.execute(maintenance.PENDING_DELIVERIES).one()
     project = project_chain(current_app)
     return {
@@ -48,7 +48,7 @@ def _database() -> Mapping[str, str]:
 
 
 def _newest(chain: Chain) -> Mapping[str, str]:
-    """Return the newest migrations that a database has, and the newest ones of a chain."""
+    """Return the newest migrations that were applied, and the newest ones of a chain."""
     with connection() as database:
         current = chain.applied(database)
     _, heads = health.revisions(chain)
@@ -56,7 +56,7 @@ def _newest(chain: Chain) -> Mapping[str, str]:
 
 
 def _health() -> str:
-    """Return `ok`, or why the process cannot serve."""
+    """Return `ok`, or the reason why the process cannot serve."""
     try:
         health.check_ready()
     except NotReady as error:

@@ -1,4 +1,4 @@
-"""What is locked by throttles."""
+"""Keys that throttles have locked."""
 
 from collections.abc import Sequence
 
@@ -13,11 +13,11 @@ UNKNOWN_LOCK = errors.ModelNotFound("throttle", "login_identity/0123456789abcdef
 
 @call("findThrottles", READ, "GET /throttles", answer=[LockSchema])
 def find_throttles() -> Sequence[Lock]:
-    """List what is locked now, at most 1000, those first that last longest."""
+    """List at most 1000 locked keys, those that stay locked longest first."""
     return find_locks()
 
 
 @call("releaseThrottle", WRITE, "DELETE /throttles/<throttle>/<key>", errors=(UNKNOWN_LOCK,))
 def release_throttle(throttle: str, key: str) -> None:
-    """Forget what a throttle has counted by a key, so that its next use passes."""
+    """Reset a throttle's counter for a key, so that it is not locked any more."""
     release(throttle, key)

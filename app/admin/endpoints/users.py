@@ -30,7 +30,7 @@ from app.users.app_model import users_collection
 from app.users.models import User
 from app.users.sessions.tokens import count_sessions
 
-# The resource of users as the calls list them.
+# The resource of users in admin calls.
 LISTED_USERS = "admin.users"
 UNKNOWN_USER = errors.ModelNotFound("user", 1)
 ROLE = {
@@ -40,7 +40,7 @@ ROLE = {
     "schema": {"type": "string", "maxLength": MAX_ROLE_LENGTH},
 }
 
-# Beside what a list of users has, whose properties the settings may extend.
+# Properties beside those in lists of users, which the settings may extend.
 DETAILED = {
     "type": "object",
     "properties": {
@@ -54,18 +54,18 @@ DETAILED = {
 
 
 def init_app(app: Flask) -> None:
-    """Make the users known as the calls list them: with more than others see of them."""
+    """Register the resource of users in admin calls, with properties hidden elsewhere."""
     Collection(_resource(served_collections.of(app)["users"].resource), app.config).add_to(app)
 
 
 def _resource(users: Resource) -> Resource:
-    """Return a resource without endpoints, with the rows of users."""
+    """Return a resource without endpoints for the rows of users."""
     return Resource(
         name=LISTED_USERS,
         singular="user",
         model=_mapped(inspect(users.model).local_table),
         schema=_schema(users.schema),
-        # No caller is allowed anything.
+        # No rule allows any caller a method of this resource.
         rules=lambda _settings: [],
         is_public=False,
         in_lower_case=users.in_lower_case,
@@ -77,7 +77,7 @@ def _resource(users: Resource) -> Resource:
 
 @lru_cache(maxsize=4)
 def _mapped(table: Table) -> type[Any]:
-    """Return a class that is mapped to the table of users; apps share it, as it compiles code."""
+    """Return a class mapped to the table of users, shared by all apps because mapping is slow."""
     model = type("ListedUser", (), {"__doc__": "A user, as those see it who look after users."})
     registry().map_imperatively(model, table)
     return model
@@ -85,10 +85,13 @@ def _mapped(table: Table) -> type[Any]:
 
 @lru_cache(maxsize=4)
 def _schema(base: type[Schema]) -> type[Schema]:
-    """Return the schema of users with what others do not see; apps with the same base share it."""
+    """Return the schema of users with properties that are hidden elsewhere.
+
+    Apps with the same base share it.
+    """
     own = {
         "disabled": Timestamp(attribute="disabled_at", dump_only=True),
-        # Filled in for a whole page: it is in another table.
+        # Filled in for a whole page, as it is stored in another table.
         "roles": fields.List(fields.String(), dump_only=True, metadata={"examples": [["support"]]}),
     }
     meta = type("Meta", (base.Meta,), {"register": False})
@@ -130,7 +133,7 @@ def find_users() -> ResponseReturnValue:
     errors=(UNKNOWN_USER,),
 )
 def find_user(id: str) -> ResponseReturnValue:
-    """Show a user, with what it logs in by and the number of its sessions."""
+    """Show a user with the login methods and the number of sessions."""
     collection = served_collections.current[LISTED_USERS]
     row_id = collection.parse_id(id)
     row = collection.or_404(row_id, collection.rows.get(row_id, []))
@@ -155,13 +158,13 @@ def _credentials(user: User) -> dict[str, object]:
 
 
 def _with_roles(objects: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the JSON objects of users with the names of their roles, by one query."""
+    """Return the JSON of users with the names of their roles, queried at once."""
     roles = _roles_of([users_collection().parse_id(str(user["id"])) for user in objects])
     return [{**user, "roles": roles[user_id]} for user, user_id in zip(objects, roles, strict=True)]
 
 
 def _roles_of(user_ids: Container[Id]) -> dict[Id, list[str]]:
-    """Return the names of the roles of each of these users, in the order of the ids."""
+    """Return the names of the roles of each user, in the order of the ids."""
     held = select(RoleMapping.user_id, Role.name).join(Role)
     rows: Iterable[Any] = db.session.execute(held.where(RoleMapping.user_id.in_(user_ids)))
     found = defaultdict[Id, list[str]](list)

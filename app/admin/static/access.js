@@ -1,4 +1,4 @@
-// What the caller may do, and the models of the service: what every view has to know.
+// The caller's permissions, and the models of the service, which every view needs.
 
 import { call } from "../../ostiary/static/api.js";
 import { page } from "../../ostiary/static/page.js";
@@ -10,19 +10,19 @@ export const USERS = { name: "users" };
 
 const Known = createContext(null);
 
-/** Provides what `loadAdmin` has got to the views inside. */
+/** Provides the result of `loadAdmin` to the views inside. */
 export const AdminProvider = Known.Provider;
 
-/** Return what the caller may do, and the models. */
+/** Return the caller's permissions, and the models. */
 export function useAdmin() {
   return useContext(Known);
 }
 
 /**
- * Ask the service what the caller may do, and which models there are.
+ * Load the caller's permissions, and the models of the service.
  *
- * `may` tells whether a method of a model may be called, `mayAdmin` one of the admin's, `mayUsers`
- * one of users; `model` returns the model of a name.
+ * `may` returns whether a method of a model may be called, `mayAdmin` one of the
+ * admin's, `mayUsers` one of users; `model` returns the model with a name.
  */
 export async function loadAdmin() {
   const access = (await call("GET", "/admin/access")).body;
@@ -40,22 +40,22 @@ export async function loadAdmin() {
   };
 }
 
-/** Return the segments of the view of a row; undefined if the caller may not open it. */
+/** Return the segments of a row's view; undefined if the caller may not open it. */
 export function viewOfRow({ may, mayAdmin }, model, id) {
-  // Everybody may read the own user, and no view of others follows from that.
+  // Everybody may read the own user, which does not permit views of others.
   if (model.name === USERS.name) {
     return mayAdmin("findUserById") ? ["users", String(id)] : undefined;
   }
   return may(model.name, "findById") ? ["rows", model.name, String(id)] : undefined;
 }
 
-/** A link to the view of a row; what it would say alone if the caller may not open it. */
+/** A link to a row's view; its text alone if the caller may not open it. */
 export function RowLink({ model, id, class: name, children }) {
   const view = viewOfRow(useAdmin(), model, id);
   return view ? html`<a class=${name} href=${hrefOf(view)}>${children}</a>` : children;
 }
 
-/** Return the names of the models that are stores of files, of those whose containers are listed. */
+/** Return the names of the models that are file stores, if the caller may list their containers. */
 export function storesOf({ access, may }) {
   return Object.keys(access.methods).filter((name) => may(name, "getContainers"));
 }

@@ -1,4 +1,4 @@
-// The address of a view: a path and a query behind the "#", as in `#/rows/todos?q=tea&skip=25`.
+// The URL of a view: a path and a query after the "#", as in `#/rows/todos?q=tea&skip=25`.
 
 import { useEffect, useState } from "../../ostiary/static/view.js";
 
@@ -7,12 +7,12 @@ const LEAVE = "Leave without saving what you have changed?";
 let shown = location.hash;
 let isDirty = false;
 
-/** Ask before the view is left, or do so no more. */
+/** Switch asking before the view is left on or off. */
 export function askBeforeLeaving(isAsked) {
   isDirty = isAsked;
 }
 
-/** Return the address of a view, for links; parameters without a value are left out. */
+/** Return the URL of a view, for links; parameters without a value are left out. */
 export function hrefOf(segments, query = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
   const text = new URLSearchParams(given).toString();
@@ -24,7 +24,7 @@ export function go(segments, query) {
   location.hash = hrefOf(segments, query);
 }
 
-/** Return the view that the address names: the segments of its path, and its query. */
+/** Return the view in the URL: the segments of its path, and its query. */
 export function useAddress() {
   const [address, setAddress] = useState(read);
   useEffect(() => {
@@ -39,7 +39,7 @@ export function useAddress() {
   return address;
 }
 
-/** Go back to what is shown if its changes shall not be lost. */
+/** Go back to the current view if its changes should not be lost. */
 function mayLeave() {
   if (location.hash === shown) {
     return false;

@@ -1,4 +1,4 @@
-// The page: the login, and after it the admin's views, which are loaded only then.
+// The page: the login, then the admin's views, which are only loaded then.
 
 import { Login } from "../../ostiary/static/login.js";
 import { page } from "../../ostiary/static/page.js";

@@ -8,7 +8,7 @@ import { useEmail } from "./names.js";
 
 const text = (name, nullable = true) => ({ name, kind: "text", schema: { type: "string" }, isNullable: nullable, isReadable: true });
 
-/** The records that a call answers. */
+/** The records returned by a call. */
 export function AuditList({ path, segments, query, version }) {
   const { access, model } = useAdmin();
   const idSchema = model("users")?.schema.properties.id ?? { type: typeof access.userId === "number" ? "integer" : "string" };
@@ -44,7 +44,7 @@ function Who({ id, none = "nobody" }) {
   return html`<${RowLink} model=${USERS} id=${id}>${email ?? `user ${id}`}${id === access.userId && " (you)"}<//>`;
 }
 
-/** Who did it; without a request that was a command. */
+/** The acting user; without a request it was a command. */
 function Actor({ actorId, userId, requestId }) {
   if (actorId !== null && actorId === userId) {
     return html`<span class="muted">the user</span>`;

@@ -1,4 +1,4 @@
-// What is done with several rows at once: deleting them, or setting a property of all of them.
+// Actions on several rows at once: deleting them, or setting a property of all of them.
 
 import { call } from "../../ostiary/static/api.js";
 import { Dialog, Field, Form, notify } from "../../ostiary/static/parts.js";
@@ -8,7 +8,7 @@ import { Deletion } from "./deletion.js";
 import { PropertyField } from "./inputs.js";
 import { valueOf } from "./values.js";
 
-/** The buttons for chosen rows. */
+/** The buttons for selected rows. */
 export function BulkActions({ model, properties, rows, onDone }) {
   const { may } = useAdmin();
   const [asked, ask] = useState("");

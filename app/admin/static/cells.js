@@ -1,11 +1,11 @@
-// What cells of lists show.
+// The contents of lists' cells.
 
 import { Time } from "../../ostiary/static/parts.js";
 import { html } from "../../ostiary/static/view.js";
 
 const MAX_TEXT = 200;
 
-/** A value of a property, in short. */
+/** A short form of a property's value. */
 export function Value({ property, value }) {
   if (value === null || value === undefined) {
     return html`<span class="muted">none</span>`;

@@ -3,7 +3,7 @@
 import { Dialog, Form } from "../../ostiary/static/parts.js";
 import { html, useState } from "../../ostiary/static/view.js";
 
-/** A button whose dialog chooses the columns; calls `onChange` with their names. */
+/** A button whose dialog selects the columns; calls `onChange` with their names. */
 export function Columns({ all, shown, onChange }) {
   const [isOpen, setOpen] = useState(false);
   const close = () => setOpen(false);

@@ -1,13 +1,13 @@
-// What is shown when somebody else has changed a row meanwhile.
+// The dialog shown when somebody else has changed a row meanwhile.
 
 import { Action, Dialog } from "../../ostiary/static/parts.js";
 import { html } from "../../ostiary/static/view.js";
 import { Value } from "./cells.js";
 
 /**
- * A dialog with what has changed: how the row was when it was read, how it is `now`, and `mine`.
+ * A dialog with the changes: the row when it was read, the row `now`, and `mine`.
  *
- * `onReload` gives up the own changes, `onOverwrite` saves them all the same.
+ * `onReload` discards the user's changes, `onOverwrite` saves them all the same.
  */
 export function Conflict({ properties, base, now, mine, onReload, onOverwrite, onClose }) {
   const changed = properties.filter(({ name }) => name in mine || JSON.stringify(base[name]) !== JSON.stringify(now.row[name]));

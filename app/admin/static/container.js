@@ -59,14 +59,14 @@ export function Container({ store, container, query, path }) {
   <//>`;
 }
 
-/** Return files, and the name behind which there are more. */
+/** Return files, and the name after which there are more. */
 async function readPage(path, after) {
   const { body, headers } = await call("GET", path, { query: { after } });
   const next = /<([^>]*)>/.exec(headers.get("Link") ?? "");
   return { rows: body, after: next && new URL(next[1], location.href).searchParams.get("after") };
 }
 
-/** Return a number of bytes in the largest unit of which it has one. */
+/** Return a number of bytes in the largest suitable unit. */
 function sizeOf(bytes) {
   const unit = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), UNITS.length - 1);
   return `${Number((bytes / 1000 ** unit).toPrecision(3))} ${UNITS[unit]}`;

@@ -1,4 +1,4 @@
-// Deleting rows: what goes with them, and the question.
+// Deleting rows, after a question that names dependent rows.
 
 import { call } from "../../ostiary/static/api.js";
 import { notify, notifyProblem, useCall } from "../../ostiary/static/parts.js";
@@ -6,7 +6,7 @@ import { html, useState } from "../../ostiary/static/view.js";
 import { useAdmin } from "./access.js";
 import { Question } from "./parts.js";
 
-/** A dialog that deletes rows of a model; with their tags, only those that nobody has changed. */
+/** A dialog that deletes rows of a model; with their tags, only rows that nobody has changed. */
 export function Deletion({ model, rows, etag, onDone, onClose }) {
   const admin = useAdmin();
   const [isChanged, setChanged] = useState(false);
@@ -33,7 +33,7 @@ export function Deletion({ model, rows, etag, onDone, onClose }) {
   <//>`;
 }
 
-/** Delete rows until one cannot be; return how many are deleted, and the problem. */
+/** Delete rows until one fails; return the number of deleted ones, and the problem. */
 async function removeAll(model, ids, headers) {
   for (const [done, id] of ids.entries()) {
     try {
@@ -56,7 +56,7 @@ function Dependents({ counts, isLoading }) {
     <ul>${counts.map(({ text }) => html`<li key=${text}>${text}</li>`)}</ul>`;
 }
 
-/** Return what becomes of the rows that refer to these, with their numbers. */
+/** Return the effects on the rows that refer to these, with their numbers. */
 async function countDependents(admin, model, ids) {
   const counted = admin.models.flatMap((other) =>
     other.relations

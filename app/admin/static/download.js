@@ -1,4 +1,4 @@
-// A list as a file: all rows of a filter up to a bound, as CSV or JSON.
+// A list as a file: all rows of a filter up to a limit, as CSV or JSON.
 
 import { call } from "../../ostiary/static/api.js";
 import { Dialog, Form, notify, save } from "../../ostiary/static/parts.js";
@@ -6,8 +6,8 @@ import { html, useState } from "../../ostiary/static/view.js";
 
 const PAGE = 500;
 const MAX_ROWS = 10000;
-// What spreadsheets take for the beginning of a formula, unless it is a number; the last four are
-// full-width.
+// Spreadsheets take a cell that begins with one of these for a formula, unless it is a number; the
+// last four are full-width.
 const FORMULA = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/;
 const NUMBER = /^[+-]?\d+(\.\d+)?$/;
 

@@ -9,7 +9,7 @@ import { Container } from "./container.js";
 import { Curl, View } from "./parts.js";
 import { Table } from "./table.js";
 
-/** The view that the address names: the containers of all stores, or the files of one container. */
+/** The view in the URL: the containers of all stores, or the files of one container. */
 export default function Files({ segments: [store, container], query }) {
   const { access, may } = useAdmin();
   const paths = useCall(readPaths, []);
@@ -23,7 +23,7 @@ export default function Files({ segments: [store, container], query }) {
   <//>`;
 }
 
-/** Return the paths of the stores by the names of their models, as the OpenAPI document has them. */
+/** Return the paths of the stores by the names of their models, from the OpenAPI document. */
 async function readPaths() {
   const { paths } = (await call("GET", "/openapi.json")).body;
   const lists = Object.entries(paths).filter(([, { get }]) => get?.operationId.endsWith(".getContainers"));

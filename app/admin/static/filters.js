@@ -1,4 +1,4 @@
-// The conditions of a list: those that hold, and the form that adds one.
+// The conditions of a list: the current ones, and the form that adds one.
 
 import { Dialog, Field, Form } from "../../ostiary/static/parts.js";
 import { html, useState } from "../../ostiary/static/view.js";
@@ -11,7 +11,7 @@ const COMPARED = [
 const ORDERED = [...COMPARED, ["gt", "is greater than"], ["gte", "is at least"], ["lt", "is less than"], ["lte", "is at most"]];
 const TIMES = [["gte", "from"], ["lt", "before"], ...COMPARED];
 const TEXTS = [["ilike", "contains"], ["nilike", "does not contain"], ...ORDERED];
-// What may be said of properties, by their kind.
+// The operators for properties, by their kind.
 const OPERATORS = {
   text: TEXTS,
   longText: TEXTS,
@@ -97,7 +97,7 @@ function Operand({ property, problem }) {
   return html`<${Field} label="Value" name="value" type=${type} step=${property.kind === "time" ? "any" : undefined} required autocomplete="off" problem=${problem} key=${property.name} />`;
 }
 
-/** Return the condition of what was filled in; throws what a form shows at its field. */
+/** Return the condition entered in the form; throws errors that the form shows at their fields. */
 function conditionOf(property, operator, text) {
   try {
     if (!property) {

@@ -7,9 +7,9 @@ import { Reference } from "./reference.js";
 import { timeZone, valueOf } from "./values.js";
 
 /**
- * The field of a property: its label, its input, a hint, and what is wrong with it.
+ * The field of a property: its label, input, hint, and error.
  *
- * `text` is what is filled in; without it a new row gets the default. `onText` is called with more.
+ * `text` is the entered text; without it a new row gets the default. `onText` gets the new text.
  */
 export function PropertyField({ property, text, isNew, problem, onText }) {
   const { name, label = name, isRequired, kind } = property;

@@ -1,4 +1,4 @@
-// The keyboard: "/" searches, arrows move between rows, Ctrl+Enter saves, Escape closes, "?" tells.
+// The keyboard: "/" searches, arrows move between rows, Ctrl+Enter saves, Escape closes, "?" helps.
 
 import { Dialog } from "../../ostiary/static/parts.js";
 import { html, useEffect, useState } from "../../ostiary/static/view.js";
@@ -12,7 +12,7 @@ const KEYS = [
   ["?", "Show these keys"],
 ];
 
-/** Answers the keys of all views, and shows what they are. */
+/** Handles the keys of all views, and shows a list of them. */
 export function Shortcuts() {
   const [isShown, show] = useState(false);
   useEffect(() => {
@@ -49,7 +49,7 @@ function answer(event) {
   }
 }
 
-/** Tell whether a key is not for an input, a dialog or the browser. */
+/** Return true if a key is not meant for an input, a dialog or the browser. */
 function isFree(event) {
   const isTyped = event.target.closest?.("input:not([type=checkbox]), textarea, select, dialog");
   return !isTyped && !event.ctrlKey && !event.metaKey && !event.altKey;

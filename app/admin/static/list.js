@@ -1,4 +1,4 @@
-// A list of rows that the service pages: search, filters, order, columns, pages, choice, downloads.
+// A list of rows in pages: search, filters, order, columns, pages, selection, downloads.
 
 import { call } from "../../ostiary/static/api.js";
 import { Action, Problem, useCall } from "../../ostiary/static/parts.js";
@@ -13,14 +13,14 @@ import { isSearchable } from "./properties.js";
 import { Table } from "./table.js";
 
 /**
- * A list of what `path` answers.
+ * A list of the rows at `path`.
  *
- * `segments` and `query` are the address, which has what is shown. `columns` are all there are, those
- * with `isShown` from the beginning; `properties` are what filters know. `fixed` are conditions that
- * always hold; `selection` returns what the filter has for the shown columns: `fields`, `include`;
- * `parameters` are further ones of the call, `extra` those of the address. `bulk` returns buttons for
- * the chosen rows, `tools` are further inputs, `empty` says what to do where nothing is, and with
- * another `version` the list is read again.
+ * `segments` and `query` are the URL's, with the state of the list. `columns` are all columns,
+ * those with `isShown` by default; `properties` are for filters. `fixed` are conditions that
+ * always hold; `selection` returns the filter's `fields` and `include` for the shown columns;
+ * `parameters` are added to the call, `extra` to the URL. `bulk` returns buttons for
+ * the selected rows, `tools` are further inputs, `empty` says what to do without rows, and with
+ * another `version` the list is loaded again.
  */
 export function List(properties) {
   const { label, path, segments, query, columns, properties: known, linkOf, idName = "id", selection } = properties;
@@ -71,7 +71,7 @@ async function readPage(path, query) {
   return { rows: body, hasMore: headers.has("Link") };
 }
 
-/** Return the number of all rows: asked for once for the same conditions, behind the first page. */
+/** Return the number of all rows, loaded once for the same conditions, after the first page. */
 function useTotal(path, query, page, { skip }, version) {
   const [counted, setCounted] = useState({});
   const key = JSON.stringify([path, query, version]);
@@ -82,7 +82,7 @@ function useTotal(path, query, page, { skip }, version) {
     const stop = new AbortController();
     call("GET", path, { query: { ...query, count: true }, signal: stop.signal })
       .then(({ headers }) => setCounted({ key, total: Number(headers.get("X-Total-Count")) }))
-      // The rows are there without their number.
+      // The rows are shown without their number.
       .catch(() => {});
     return () => stop.abort();
   }, [page, key]);

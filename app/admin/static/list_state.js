@@ -1,12 +1,12 @@
-// What a list shows, as its address says: search, conditions, order, columns and page.
+// The state of a list in its URL: search, conditions, order, columns and page.
 
-/** The sizes of a page; the first one is usual. */
+/** The sizes of a page; the first one is the default. */
 export const SIZES = [25, 50, 100];
-// The service takes five patterns in a filter.
+// The service accepts five patterns in a filter.
 const MAX_SEARCHED = 5;
 const MAX_PATTERN = 98;
 
-/** Return what the query of an address says of a list; what makes no sense is left out. */
+/** Return the state of a list in the query of a URL; invalid parts are left out. */
 export function readState({ q = "", where, order = "", columns, skip, limit }) {
   const size = Number(limit);
   return {
@@ -19,7 +19,7 @@ export function readState({ q = "", where, order = "", columns, skip, limit }) {
   };
 }
 
-/** Return the query of the address of a list. */
+/** Return the URL's query for the state of a list. */
 export function writeState({ q, conditions, order, columns, skip, limit }) {
   return {
     q,
@@ -41,7 +41,7 @@ function readConditions(where) {
   }
 }
 
-/** Return the `where` of a filter: all conditions, and the words in one of the searched properties. */
+/** Return the `where` of a filter: all conditions, and the words in any searched property. */
 export function whereOf({ q, conditions }, searched, id) {
   const all = [...conditions, ...searchConditions(q.trim(), searched, id)];
   return all.length > 1 ? { and: all } : all[0];
@@ -56,7 +56,7 @@ function searchConditions(text, searched, id) {
   if (id && isId(id, text)) {
     found.push({ [id.name]: id.kind === "integer" ? Number(text) : text });
   }
-  // Nothing has no properties: a search where none can be searched finds nothing by an id that is not.
+  // Without searched properties, the condition on an id matches nothing.
   return found.length > 1 ? [{ or: found }] : found;
 }
 

@@ -1,4 +1,4 @@
-// The section of locks: what throttles refuse at the moment.
+// The section of locks: keys that throttles refuse at the moment.
 
 import { call } from "../../ostiary/static/api.js";
 import { Action, Loaded, notify, Time, useCall } from "../../ostiary/static/parts.js";

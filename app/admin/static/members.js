@@ -10,11 +10,11 @@ import { Table } from "./table.js";
 
 const PAGE = 25;
 
-/** The members; `onRevoke` takes the role from the user with an id. */
+/** The members; `onRevoke` revokes the role from the user with an id. */
 export function Members({ name, query, version, onRevoke }) {
   const skip = Number(query.skip) || 0;
   const path = `/admin/roles/${encodeURIComponent(name)}/members`;
-  // One more than are shown tells whether there are more.
+  // One more than shown, to know whether there are more.
   const read = useCall(async () => (await call("GET", path, { query: { limit: PAGE + 1, skip } })).body, [path, skip, version]);
   const turn = (to) => go(["roles", name], { skip: to || "" });
   const columns = [

@@ -9,7 +9,7 @@ import { Curl, Facts, Json, View } from "./parts.js";
 import { hintOf, propertiesOf } from "./properties.js";
 import { Table } from "./table.js";
 
-/** The view that the address names: all models, or one. */
+/** The view in the URL: all models, or one. */
 export default function Models({ segments: [name] }) {
   const { models, model } = useAdmin();
   if (!name) {

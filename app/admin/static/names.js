@@ -1,4 +1,4 @@
-// The emails of users whose ids are shown, asked for together and once.
+// The emails of users whose ids are shown, loaded together and once.
 
 import { call } from "../../ostiary/static/api.js";
 import { useCall } from "../../ostiary/static/parts.js";
@@ -8,13 +8,13 @@ const MAX_IDS = 100;
 const known = new Map();
 let wanted = new Map();
 
-/** Return the email of a user as soon as it is known; nothing for one who is deleted. */
+/** Return the email of a user once it is loaded; nothing for a deleted one. */
 export function useEmail(id) {
   const { mayAdmin } = useAdmin();
   return useCall(async () => (id && mayAdmin("findUsers") ? emailOf(id) : undefined), [id]).value;
 }
 
-/** Return the promise of an email; all that are asked for in one drawing are one call. */
+/** Return the promise of an email; all that are requested in one rendering share a call. */
 function emailOf(id) {
   if (!known.has(id)) {
     if (wanted.size === 0) {

@@ -10,7 +10,7 @@ import { Curl, View } from "./parts.js";
 import { propertiesOf } from "./properties.js";
 import { RecordForm } from "./record.js";
 
-// Where the models may not be read.
+// If the caller may not read the models.
 const BASICS = {
   relations: [],
   createSchema: {

@@ -1,4 +1,4 @@
-// The section of the outbox: mails and other work after a response, and what became of it.
+// The section of the outbox: mails and other work after a response, with their states.
 
 import { call } from "../../ostiary/static/api.js";
 import { Action, notify, Time } from "../../ostiary/static/parts.js";
@@ -26,7 +26,7 @@ export default function Outbox({ query }) {
     notify(text);
     setVersion(version + 1);
   };
-  // A row has one of them at most.
+  // A row has at most one of them.
   const actions = ({ id, state: now }) =>
     (RETRIED.includes(now) && mayAdmin("retryDelivery") && html`<${Action} aria-label=${`Retry ${id}`} onClick=${act(id, "retry", "It is tried again.")}>Retry<//>`) ||
     (now === "pending" && mayAdmin("giveUpDelivery") &&

@@ -5,7 +5,7 @@ import { page } from "../../ostiary/static/page.js";
 import { Action, CopyButton, Dialog, Problem } from "../../ostiary/static/parts.js";
 import { html, useEffect, useRef, useState } from "../../ostiary/static/view.js";
 
-/** A view: its heading, which gets the focus, what leads back from it, and its buttons. */
+/** A view: its heading, which gets the focus, a link back, and its buttons. */
 export function View({ title, back, actions, children }) {
   const heading = useRef();
   useEffect(() => {
@@ -22,7 +22,7 @@ export function View({ title, back, actions, children }) {
   `;
 }
 
-/** Names and what they are, in two columns; those without a value are left out. */
+/** Names and values in two columns; those without a value are left out. */
 export function Facts({ facts }) {
   const given = facts.filter(([, value]) => value !== undefined && value !== false);
   return html`<dl class="facts">
@@ -30,12 +30,12 @@ export function Facts({ facts }) {
   </dl>`;
 }
 
-/** A value of JSON, in lines. */
+/** A JSON value, on several lines. */
 export function Json({ value }) {
   return html`<pre class="json">${JSON.stringify(value, null, 2)}</pre>`;
 }
 
-/** A button that asks before it does something at the service. */
+/** A button that asks before it calls the service. */
 export function Confirmed({ title, text, label, onConfirm, look = "danger", children }) {
   const [isAsked, ask] = useState(false);
   return html`
@@ -75,7 +75,7 @@ export function Curl({ verb = "GET", path, query, body }) {
   </details>`;
 }
 
-/** Return a call as a command of curl, with `$TOKEN` in place of the token. */
+/** Return a call as a curl command, with `$TOKEN` in place of the token. */
 function curlOf(verb, path, query, body) {
   const url = location.origin + urlOf(path, query);
   const words = ["curl", ...(verb === "GET" ? [] : ["-X", verb]), quoted(url), '-H "Authorization: $TOKEN"'];

@@ -1,4 +1,4 @@
-// The properties of a model, from its JSON schema: what kind of value each has, and its bounds.
+// The properties of a model, from its JSON schema: the kinds of their values, and their limits.
 
 const LONG_TEXT = 255;
 
@@ -51,24 +51,24 @@ function textKind({ format, maxLength }) {
   return kind ?? (maxLength > LONG_TEXT ? "longText" : "text");
 }
 
-/** Tell whether texts of a property can be searched. */
+/** Return true if texts of a property can be searched. */
 export function isSearchable({ kind, schema, isReadable }) {
   return isReadable && ["text", "longText"].includes(kind) && schema.format !== "uuid";
 }
 
-/** Return the names of the properties by which people know rows of a model, if it has any. */
+/** Return the names of the properties that identify rows of a model for people, if it has any. */
 export function labelsOf(model) {
   const texts = propertiesOf(model).filter((property) => isSearchable(property) && property.isReadable);
   const named = texts.find(({ name }) => /^(email|name|title|label|username)$/i.test(name));
   return [named ?? texts[0]].filter(Boolean).map(({ name }) => name);
 }
 
-/** Tell whether a list can be ordered by a property. */
+/** Return true if a list can be ordered by a property. */
 export function isOrderable({ kind, isReadable }) {
   return isReadable && !["json", "password"].includes(kind);
 }
 
-/** Return what is to be known of the values of a property, for people. */
+/** Return a description of a property's values, for people. */
 export function hintOf({ kind, schema, isNullable, hint }, isNew = false) {
   if (hint) {
     return hint;
@@ -93,7 +93,7 @@ export function hintOf({ kind, schema, isNullable, hint }, isNew = false) {
   return hints.filter(Boolean).join("; ");
 }
 
-/** Return a bound; undefined if it has been rounded, as those of 64 bits are. */
+/** Return a limit; undefined if it has been rounded, as those of 64 bits are. */
 function exact(bound) {
   return Number.isInteger(bound) && !Number.isSafeInteger(bound) ? undefined : bound;
 }

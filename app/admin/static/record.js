@@ -1,4 +1,4 @@
-// The form of a row: what is filled in, what has changed of it, and what is sent.
+// The form of a row: the entered values, the changed ones, and the ones to send.
 
 import { Form, notify } from "../../ostiary/static/parts.js";
 import { html, useEffect, useState } from "../../ostiary/static/view.js";
@@ -38,7 +38,7 @@ export function RecordForm({ properties, row, isNew, label, submit, onSave, onCh
     if (!isNew && !isDirty) {
       notify("Nothing has changed.");
     } else if (await onSave(values)) {
-      // What was typed meanwhile stays.
+      // Text that was entered meanwhile is kept.
       setTexts((now) => Object.fromEntries(Object.entries(now).filter(([name, text]) => text !== texts[name])));
     }
   };
@@ -66,7 +66,7 @@ function withoutPasswords(properties, values) {
   return { ...values, ...Object.fromEntries(secret.map(({ name }) => [name, "…"])) };
 }
 
-/** Return the values of what was filled in, and what is wrong with the others. */
+/** Return the entered values, and the errors of invalid ones. */
 function valuesOf(properties, texts) {
   const values = {};
   const problems = {};

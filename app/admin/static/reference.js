@@ -11,7 +11,7 @@ const FOUND = 20;
 // Milliseconds without a key before a search.
 const PAUSE = 200;
 
-/** The id of a row, with what the row is called, and a button that searches for another. */
+/** The id of a row, with the row's name, and a button to search for another. */
 export function Reference({ shared, property, text = "", onText }) {
   const { model, may } = useAdmin();
   const [isOpen, setOpen] = useState(false);
@@ -31,7 +31,7 @@ export function Reference({ shared, property, text = "", onText }) {
   `;
 }
 
-/** What the row with this id is called, as a link to it. */
+/** The name of the row with this id, as a link to it. */
 function Called({ target, id }) {
   const fields = [target.idName, ...labelsOf(target)];
   const path = `${target.path}/${encodeURIComponent(id)}`;
@@ -76,7 +76,7 @@ export function SearchDialog({ target, onChoose, onClose }) {
   <//>`;
 }
 
-/** Return a text as it was when it had not changed for a moment. */
+/** Return a text after it has not changed for a moment. */
 function useLater(text) {
   const [later, setLater] = useState(text);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// What is related to a row: links to other rows, and to lists of them with their number.
+// Rows related to a row: links to other rows, and to lists of them with their number.
 
 import { call } from "../../ostiary/static/api.js";
 import { Card, useCall } from "../../ostiary/static/parts.js";

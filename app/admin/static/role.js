@@ -1,4 +1,4 @@
-// One role: its members, who gets it, and its end.
+// A role: its members, granting it, and deleting it.
 
 import { call } from "../../ostiary/static/api.js";
 import { notify } from "../../ostiary/static/parts.js";

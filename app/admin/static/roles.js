@@ -9,7 +9,7 @@ import { Curl, View } from "./parts.js";
 import { Role } from "./role.js";
 import { Table } from "./table.js";
 
-/** The view that the address names: all roles, or one. */
+/** The view in the URL: all roles, or one. */
 export default function Roles({ segments: [name], query }) {
   return name ? html`<${Role} name=${name} query=${query} />` : html`<${AllRoles} />`;
 }

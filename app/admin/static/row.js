@@ -1,4 +1,4 @@
-// One row: its form, what is related to it, and its end.
+// A row: its form, related rows, and deleting it.
 
 import { call } from "../../ostiary/static/api.js";
 import { Loaded, notify, useCall } from "../../ostiary/static/parts.js";
@@ -33,7 +33,7 @@ export function Row({ model, id }) {
   <//>`;
 }
 
-/** Return a row with its tag, as `useCall` does; `replace` sets what a change has answered. */
+/** Return a row with its tag, as `useCall` does; `replace` sets the result of a change. */
 export function useRow(path, inputs = []) {
   const read = useCall(() => readRow(path), [path, ...inputs]);
   const [newer, setNewer] = useState({});
@@ -50,15 +50,15 @@ function stateOf({ body, headers }) {
 }
 
 /**
- * The form of a row, its other properties, and what to do if somebody else has changed it.
+ * The form of a row, its other properties, and the dialog if somebody else has changed it.
  *
- * `children` stand beside it, `onState` gets the row when it has changed.
+ * `children` are shown beside it, `onState` gets the row when it has changed.
  */
 export function Editor({ model, properties, path, state, onState, children }) {
   const { may } = useAdmin();
   const [changes, setChanges] = useState({});
   const [conflict, setConflict] = useState(null);
-  // The form begins anew after a conflict.
+  // The form is created anew after a conflict.
   const [version, setVersion] = useState(0);
   const mayChange = may(model.name, "patchAttributes");
   const written = properties.filter(({ isWritable, kind, isReadable }) => mayChange && isWritable && (isReadable || kind === "password"));

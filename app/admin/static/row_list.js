@@ -25,7 +25,7 @@ export function RowList({ model, query }) {
   <//>`;
 }
 
-/** The rows that a relation of a row leads to. */
+/** The rows to which a relation of a row leads. */
 export function RelatedRows({ model, id, relation, query }) {
   const { model: modelOf } = useAdmin();
   const found = model.relations.find(({ name }) => name === relation);
@@ -64,7 +64,7 @@ function Rows({ model, path, segments, query, isChosen, children }) {
   />`;
 }
 
-/** Return what a filter has to have for the shown columns, with that by which rows are known. */
+/** Return the filter's parts for the shown columns, and for the properties that identify rows. */
 function selectionOf(model, properties, columns, admin) {
   const names = new Set([model.idName, ...columns.map(({ name }) => name)]);
   const references = properties.filter(({ name, target }) => names.has(name) && canRead(target, admin));

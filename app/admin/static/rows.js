@@ -1,4 +1,4 @@
-// The rows of a model: the list, a row, a new one, and what is related to a row.
+// The rows of a model: the list, a row, a new one, and related rows.
 
 import { html } from "../../ostiary/static/view.js";
 import { useAdmin } from "./access.js";
@@ -7,7 +7,7 @@ import { RelatedRows, RowList } from "./row_list.js";
 import { NewRow } from "./new_row.js";
 import { Row } from "./row.js";
 
-/** The view that the address names: `todos`, `todos/new`, `todos/7` or `todos/7/owner`. */
+/** The view in the URL: `todos`, `todos/new`, `todos/7` or `todos/7/owner`. */
 export default function Rows({ segments, query }) {
   const admin = useAdmin();
   const [name, id, relation] = segments;

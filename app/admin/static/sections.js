@@ -2,7 +2,7 @@
 
 import { storesOf } from "./access.js";
 
-// In the order of the navigation; one without a title is not in it. That of files is for callers
+// In the order of the navigation; one without a title is not in it. Files are for callers
 // who may list the containers of a store.
 const SECTIONS = [
   { name: "state", title: "State", method: "state", load: () => import("./state.js") },
@@ -24,7 +24,7 @@ export function allowedSections(admin) {
   return SECTIONS.filter(({ method, isAllowed }) => (isAllowed ? isAllowed(admin) : admin.mayAdmin(method)));
 }
 
-/** Return the section of a name, the first one without a name, or undefined. */
+/** Return the section with a name, the first one without a name, or undefined. */
 export function findSection(sections, name) {
   return name ? sections.find((section) => section.name === name) : sections[0];
 }

@@ -1,4 +1,4 @@
-// The section of settings, which are read only.
+// The section of settings, which are read-only.
 
 import { call } from "../../ostiary/static/api.js";
 import { Loaded, useCall } from "../../ostiary/static/parts.js";
@@ -6,7 +6,7 @@ import { html } from "../../ostiary/static/view.js";
 import { go } from "./address.js";
 import { Curl, View } from "./parts.js";
 
-/** The settings of the service; the address has what is searched. */
+/** The settings of the service; the URL has the search text. */
 export default function Settings({ query: { q = "", changed = "" } }) {
   const settings = useCall(async () => (await call("GET", "/admin/settings")).body, []);
   const search = (event) => {

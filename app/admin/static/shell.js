@@ -1,4 +1,4 @@
-// The frame of all views: the bar, the navigation, and the view that the address names.
+// The frame of all views: the bar, the navigation, and the view in the URL.
 
 import { page } from "../../ostiary/static/page.js";
 import { Action, Loaded, useCall } from "../../ostiary/static/parts.js";
@@ -10,7 +10,7 @@ import { Shortcuts } from "./keys.js";
 import { allowedSections, findSection } from "./sections.js";
 import { View } from "./parts.js";
 
-/** All that is shown after the login. */
+/** Everything that is shown after the login. */
 export function Shell() {
   const admin = useCall(loadAdmin, []);
   return html`<${Loaded} of=${admin}>

@@ -8,7 +8,7 @@ import { hrefOf } from "./address.js";
 import { Curl, Facts, Json, View } from "./parts.js";
 import { valueOf } from "./values.js";
 
-/** The view that the address names: all data sources, or `weather/current`. */
+/** The view in the URL: all data sources, or `weather/current`. */
 export default function Sources({ segments: [name, functionName] }) {
   const sources = useCall(async () => (await call("GET", "/admin/dataSources")).body, []);
   const back = name && { href: hrefOf(["sources"]), title: "Data sources" };
@@ -72,7 +72,7 @@ function Argument({ parameter, problem }) {
 
 const KINDS = { number: "number", boolean: "boolean", object: "json", array: "json", json: "json" };
 
-/** Return the arguments that were filled in, by their types; throws what a form shows at its field. */
+/** Return the entered arguments in their types; throws errors for the form to show. */
 function argumentsOf(parameters, texts) {
   const given = parameters.filter(({ name }) => texts[name] !== "");
   return Object.fromEntries(

@@ -7,7 +7,7 @@ import { useAdmin } from "./access.js";
 import { hrefOf } from "./address.js";
 import { Curl, Facts, View } from "./parts.js";
 
-/** What the service is, and how it does. */
+/** The version, health and load of the service. */
 export default function State() {
   const state = useCall(async () => (await call("GET", "/admin/state")).body, []);
   return html`<${View} title="State" actions=${html`<${Action} onClick=${state.reload}>Refresh<//>`}>

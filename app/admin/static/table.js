@@ -1,4 +1,4 @@
-// A table of rows: its head orders, its rows are opened and chosen.
+// A table of rows: the head sorts, rows can be opened and selected.
 
 import { html } from "../../ostiary/static/view.js";
 import { go } from "./address.js";
@@ -53,7 +53,7 @@ function Head({ column: { name, title, isOrderable }, order, onOrder }) {
   </th>`;
 }
 
-/** Open a row by a click anywhere in it, unless that is for something else, or chooses text. */
+/** Open a row by a click anywhere in it, unless it is on a control or selects text. */
 function open(event, segments) {
   const isOther = event.target.closest("a, button, input, label, .choose");
   if (!isOther && !event.ctrlKey && !event.metaKey && !getSelection().toString()) {

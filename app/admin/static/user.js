@@ -1,4 +1,4 @@
-// One user: what is known of it, what can be done with it, and the views of what belongs to it.
+// A user: details, actions, and views of the user's items.
 
 import { call } from "../../ostiary/static/api.js";
 import { Action, Loaded, notify, useCall } from "../../ostiary/static/parts.js";
@@ -25,7 +25,7 @@ export function User({ id, tab = "", query }) {
   const views = VIEWS.filter(({ isAllowed }) => isAllowed(admin));
   const shown = views.find(({ name }) => name === tab) ?? views[0];
   const tabs = useRef();
-  // On a phone not all tabs are in sight.
+  // On a phone not all tabs are visible.
   useEffect(() => tabs.current.querySelector("[aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" }), [shown.name]);
   const title = user.value?.email ?? `User ${id}`;
   return html`<${View} title=${title} back=${{ href: hrefOf(["users"]), title: "Users" }} actions=${user.value && html`<${Actions} user=${user.value} onDone=${user.reload} />`}>

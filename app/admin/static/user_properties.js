@@ -1,4 +1,4 @@
-// The properties of a user: those that may be changed, and what else is known of it.
+// The properties of a user: editable ones, and other details.
 
 import { Card, Loaded, Time } from "../../ostiary/static/parts.js";
 import { html } from "../../ostiary/static/view.js";
@@ -9,10 +9,10 @@ import { Related } from "./related.js";
 import { Editor, useRow } from "./row.js";
 import { States } from "./users.js";
 
-// The password of a change is that of the caller, who proves by it who changes an email.
+// The password is the caller's, who confirms the change of an email with it.
 const OWN = { label: "Your own password", neededFor: "email", hint: "needed if you logged in more than five minutes ago" };
 
-/** The form of a user, and what is related to it. */
+/** The form of a user, and related rows. */
 export function UserProperties({ user, onDone }) {
   const { model, mayUsers } = useAdmin();
   const users = model("users");
@@ -37,7 +37,7 @@ function Form({ user, users, onDone }) {
   <//>`;
 }
 
-/** Return the properties of users that may be changed; the summary has the others. */
+/** Return the editable properties of users; the summary has the others. */
 function written(users) {
   const all = propertiesOf(users).filter(({ isWritable }) => isWritable);
   const password = all.filter(({ name }) => name === "password").map((property) => ({ ...property, ...OWN }));

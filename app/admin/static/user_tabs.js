@@ -1,4 +1,4 @@
-// What belongs to a user: sessions, identities, second factors, personal tokens, and the history.
+// A user's sessions, identities, second factors, personal tokens, and history.
 
 import { call } from "../../ostiary/static/api.js";
 import { Card, Loaded, notify, Time, useCall } from "../../ostiary/static/parts.js";
@@ -7,7 +7,7 @@ import { useAdmin, userPath } from "./access.js";
 import { AuditList } from "./audit_list.js";
 import { Confirmed, Curl } from "./parts.js";
 
-/** The views of what belongs to a user, each if the caller may see it. */
+/** The views of a user's items, each if the caller may see it. */
 export const TABS = [
   tab("sessions", "Sessions", "__get__accessTokens", Sessions),
   tab("identities", "Identities", "__get__identities", Identities),
@@ -20,7 +20,7 @@ function tab(name, title, method, View) {
   return { name, title, View, isAllowed: ({ mayUsers }) => mayUsers(method) };
 }
 
-/** A list of what a user has, from the API; `children` draws one, `remove` ends it. */
+/** A list of a user's items from the API; `children` renders one, `remove` ends it. */
 function Entries({ title, user, rest, empty, idOf, removal, all, children }) {
   const path = userPath(user.id, rest);
   const read = useCall(async () => (await call("GET", path)).body, [path, user]);

@@ -11,7 +11,7 @@ import { View } from "./parts.js";
 import { propertiesOf } from "./properties.js";
 import { User } from "./user.js";
 
-// What may be filtered of users where the models may not be read.
+// The filters of users if the caller may not read the models.
 const BASICS = {
   relations: [],
   schema: {
@@ -27,7 +27,7 @@ const BASICS = {
 };
 const DISABLED = { name: "disabled", schema: { type: ["string", "null"], format: "date-time" }, kind: "time", isNullable: true, isReadable: true };
 
-/** The view that the address names: all users, `new`, `7` or `7/sessions`. */
+/** The view in the URL: all users, `new`, `7` or `7/sessions`. */
 export default function Users({ segments, query }) {
   const [id, tab] = segments;
   if (id === "new") {

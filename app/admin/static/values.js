@@ -1,4 +1,4 @@
-// Values and their texts: what an input shows, and what is sent for what was typed.
+// Values and their texts: the text of an input, and the value to send for it.
 
 /** Return the text of a value in an input. */
 export function textOf({ kind }, value) {
@@ -11,7 +11,7 @@ export function textOf({ kind }, value) {
   return kind === "time" ? localTime(value) : String(value);
 }
 
-/** Return the value of what was typed; throws an Error that says what is wrong with it. */
+/** Return the value of an entered text; throws an Error that says what is wrong with it. */
 export function valueOf(property, text) {
   const { kind, isNullable, idKind } = property;
   if (text === "" && (isNullable || kind === "json")) {
@@ -52,7 +52,7 @@ const READERS = {
   },
 };
 
-/** Return a time as inputs of times have it: in the time zone of the browser. */
+/** Return a time in the format of time inputs: in the time zone of the browser. */
 function localTime(value) {
   const time = new Date(value);
   if (Number.isNaN(time.getTime())) {

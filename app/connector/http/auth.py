@@ -23,13 +23,13 @@ from app.connector.values import parse_json, to_text
 
 # Seconds before its end at which a token is renewed; never before half of its lifetime.
 _RENEWAL_MARGIN = 30.0
-# Seconds that a token is used when the token endpoint does not say how long it lives.
+# Seconds that a token is used if the token endpoint does not state its lifetime.
 _DEFAULT_LIFETIME = 3600.0
 # The characters of an access token; RFC 6749, appendix A.12.
 _TOKEN = re.compile(r"[\x20-\x7e]+")
-#: OAuth 2 clients of a data source whose tokens are kept.
-# Credentials may come from variables; a call with credentials beyond this number fetches a token of
-# its own.
+#: Maximum number of OAuth 2 clients of a data source whose tokens are kept.
+# Credentials may contain variables; beyond this number, calls with other credentials fetch a token
+# of their own.
 _MAX_CLIENTS = 1000
 
 
@@ -42,7 +42,7 @@ class FixedCredentials(Auth):
         self.in_query = in_query
 
     def apply(self, request: Request) -> None:
-        """Add the header or query entry."""
+        """Add the credentials to the request."""
         (request.query if self.in_query else request.headers).setdefault(self.name, self.text)
 
     def secrets(self) -> Iterable[str]:
@@ -80,7 +80,7 @@ class ClientCredentials(Auth):
         return True
 
     def secrets(self) -> Iterable[str]:
-        """Return the client's credentials; an access token is a header of the request."""
+        """Return the client's credentials; access tokens are masked as a header of the request."""
         return credential_parts(self._basic)
 
     @property
@@ -143,7 +143,7 @@ def basic_credentials(user: str, password: str) -> str:
 
 
 def auth_factory() -> Callable[[Settings], Auth | None]:
-    """Return a function that makes the scheme for an `auth` object, None for an empty one.
+    """Return a function that makes the scheme of an `auth` object, None for an empty one.
 
     Calls with the same OAuth 2 settings share one scheme and so its access token.
     """

@@ -1,4 +1,4 @@
-"""The context of one call, which hooks receive."""
+"""The context of a call, passed to hooks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from app.connector.types import JsonValue
 
 @dataclass(repr=False)
 class Call:
-    """One call: a hook may change its request before it is sent, and its result afterwards.
+    """A call: hooks may change its request before it is sent, and its result afterwards.
 
     >>> def add_tenant(source, ctx: Call):
     ...     ctx.request.headers["x-tenant"] = "t1"
@@ -38,7 +38,7 @@ class Call:
     res = alias("response")
 
     def end(self, result: JsonValue) -> None:
-        """Make this the result: nothing is sent after that, and an error is not raised."""
+        """Use this as the result: nothing is sent after that, and no error is raised."""
         self.result = result
         self.error = None
         self.is_ended = True

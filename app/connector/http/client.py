@@ -158,7 +158,7 @@ class Client:
         logger.debug("%s: %s %s %d ms attempt %d", *what)
 
     def _fail(self, call: Call, error: ConnectorError) -> None:
-        # Sending adds credentials; the body, which may be large, is that of the call's request.
+        # Sending adds credentials to this copy; the body, which may be large, is shared.
         secrets = [secret for sent in call.sent for secret in sent.credentials()]
         describe_error(error, call.operation, call.request, secrets)
         self._send_signal(self.execute_failed, call)

@@ -1,4 +1,4 @@
-"""Connections that check the address of their peer and keep the deadline of a call."""
+"""Connections that check the address of their peer and enforce the deadline of a call."""
 
 import http.client
 import io
@@ -18,8 +18,8 @@ from app.connector.errors import ResponseTooLargeError
 
 from .host_policy import HostPolicy
 
-# Seconds for one of several addresses of a host, if there are so many: a far one that answers does
-# so within less, unless the first packet is lost.
+# Maximum seconds for each of several addresses of a host: distant servers answer sooner, unless the
+# first packet is lost.
 ADDRESS_TIMEOUT = 1.0
 
 
@@ -33,7 +33,7 @@ class Limits:
     received: int = 2**63
 
     def next_read(self) -> float:
-        """Return the seconds that the next read may take; TimeoutError after the deadline."""
+        """Return the seconds that the next read may take; raise TimeoutError after the deadline."""
         left = self.deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError("the total time-out was exceeded")
@@ -80,13 +80,13 @@ class _TimedResponse(http.client.HTTPResponse):
 def _connect(
     connection: HTTPConnection, connect_to_host: Callable[[], socket.socket]
 ) -> socket.socket:
-    """Connect to an address of the host that may be called, within one time-out for all of them."""
+    """Connect to a permitted address of the host, within one time-out for all of them."""
     limits, name = current_limits.get(), connection._dns_host
     timeout = float(connection.timeout or 0)
     deadline, addresses = time.monotonic() + timeout, _addresses(connection)
     try:
         while True:
-            # urllib3 would give each address the whole time.
+            # urllib3 would allow the whole time for each address.
             connection.timeout = _share(deadline, len(addresses))
             connection._dns_host = addresses.pop(0)
             try:
@@ -104,7 +104,7 @@ def _connect(
 
 
 def _limit(sock: socket.socket, connection: HTTPConnection, timeout: float) -> None:
-    """Set the time-out of what comes before the answer: the TLS handshake, and the request."""
+    """Set the time-out until the answer: the TLS handshake, and sending the request."""
     try:
         sock.settimeout(min(timeout, current_limits.get().next_read()))
     except TimeoutError as error:
@@ -121,7 +121,7 @@ def _addresses(connection: HTTPConnection) -> list[str]:
 
 
 def _share(deadline: float, addresses: int) -> float:
-    """Return the seconds for the next of so many addresses; the others may be better."""
+    """Return the seconds for the next address; enough is left for the others."""
     left = max(deadline - time.monotonic(), 0.001)
     return min(max(left / addresses, ADDRESS_TIMEOUT), left)
 
@@ -148,8 +148,8 @@ class _TLSPool(HTTPSConnectionPool):
     ConnectionCls = _TLSConnection
 
     def _validate_conn(self, conn: Any) -> None:
-        # The base class warns on every call without a certificate check; the data source
-        # logs one warning at its start.
+        # The base class warns on every call without certificate check; the data source logs one
+        # warning at start.
         if conn.is_closed:
             conn.connect()
 
@@ -158,7 +158,7 @@ _POOLS = {"http": _PlainPool, "https": _TLSPool}
 
 
 class Adapter(HTTPAdapter):
-    """An adapter whose pools, also those of proxies, have the connections of this module."""
+    """An adapter whose pools, also those of proxies, use the connections of this module."""
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
         """Create the pools."""

@@ -32,7 +32,7 @@ _CHARSETS = frozenset(
     + [f"cp{page}" for page in range(1250, 1259)]
 )
 _MAX_CHARSET_LENGTH = 40
-# Each value of JSON but the first has one of them, and each name.
+# In JSON, each value but the first comes with one of them, and so does each name.
 _SIGNS = (b",", b":", b"[", b"{")
 
 
@@ -41,7 +41,7 @@ def decode_body(
 ) -> JsonValue:
     """Return the body of a response as JSON, text or bytes.
 
-    Broken JSON is an error, unless the status is one already; so is JSON with more than
+    Invalid JSON is an error unless the status already is one; so is JSON with more than
     `max_values`, counted by its commas, colons and opening brackets.
     """
     if not raw.content:
@@ -55,12 +55,12 @@ def decode_body(
         raise ResponseTooLargeError(f"the body has more than {max_values} values and names")
     with suppress(ValueError):
         return _read_json(raw)
-    # Not inside the block: the error of the parser holds the body, which may have secrets.
+    # Outside of the block: the parser's error contains the body, which may have secrets.
     return _broken(raw) if is_json(kind) else _text(raw.content, raw.headers)
 
 
 def _read_json(raw: RawResponse) -> JsonValue:
-    """Read JSON in UTF-8, as RFC 8259 has it, or else in the charset of its type; ValueError."""
+    """Read JSON in UTF-8 as of RFC 8259, or else in the charset of its type; raise ValueError."""
     try:
         return parse_json(raw.content)
     except ValueError:
@@ -71,7 +71,7 @@ def _read_json(raw: RawResponse) -> JsonValue:
 
 
 def is_json(kind: str) -> bool:
-    """Tell whether a content type is JSON."""
+    """Return True if a content type is JSON."""
     media_type = kind.partition(";")[0].strip()
     return media_type == "application/json" or media_type.endswith("+json")
 

@@ -1,4 +1,4 @@
-"""The errors of responses, and messages of errors without secrets."""
+"""Errors for responses, and error messages without secrets."""
 
 from collections.abc import Iterable
 
@@ -18,7 +18,7 @@ from app.connector.settings.call_options import Options
 from .retry import read_retry_after
 from .transport import REDIRECTS
 
-#: Characters of a remote's message that an error repeats.
+#: Maximum characters of a remote's message in an error.
 _MAX_MESSAGE_LENGTH = 300
 _ERRORS: dict[int, type[HTTPStatusError]] = {
     401: UnauthorizedError,
@@ -45,7 +45,7 @@ def describe_error(
 ) -> None:
     """Add the operation and the request to the message of an error, with secrets masked.
 
-    `secrets` are those of the requests that were sent, which have credentials.
+    `secrets` are those of the requests that were sent, with their credentials.
     """
     redactor = request.full_redactor().with_secrets(secrets)
     error.operation = operation

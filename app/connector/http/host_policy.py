@@ -1,4 +1,4 @@
-"""The hosts that may be called: those of the settings, none of them at a private address."""
+"""The hosts that may be called: those in the settings, and not at private addresses."""
 
 import ipaddress
 import socket
@@ -11,12 +11,12 @@ import requests
 from app.connector.errors import BlockedHostError
 from app.connector.request.url import DEFAULT_PORTS, origin_of
 
-# Domains of private networks (RFC 6761, 6762 and 8375, and .internal, which ICANN reserves).
+# Private domains (RFC 6761, 6762 and 8375, and .internal, which ICANN reserves).
 _PRIVATE_DOMAINS = ("localhost", "local", "internal", "home.arpa")
 
 
 class HostPolicy:
-    """The hosts that may be called; none before `trust`."""
+    """The permitted hosts; empty before `trust`."""
 
     def __init__(self) -> None:
         self._patterns: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class HostPolicy:
         named = set(filter(None, map(origin_of, map(_as_sent, urls))))
         plain = {(host, port) for scheme, host, port in named if scheme == "http"}
         self._secure = {host for _, host, _ in named} - {host for host, _ in plain}
-        # A host of an http url may also be called by https, but not the other way round.
+        # A host of an http URL may also be called by https, but not vice versa.
         self._named = named | {("https", host, 443 if port == 80 else port) for host, port in plain}
         self._peers = {(host, port) for _, host, port in self._named}
         self._prefixes = tuple(_prefix(*address) for address in self._named)
@@ -68,9 +68,9 @@ class HostPolicy:
             raise BlockedHostError(f"host {host} has an address that is not public")
 
     def check_proxied(self, url: str) -> None:
-        """Raise BlockedHostError for a host that is private by its name, unless it is trusted.
+        """Raise BlockedHostError for a host with a private name, unless it is trusted.
 
-        For calls through a proxy: it resolves the name, and no peer's address can be checked.
+        For calls through a proxy: it resolves the name, so the peer's address cannot be checked.
         """
         _, host, port = origin_of(url) or ("", "", 0)
         is_public = _is_public_name(host.strip("[]").rstrip("."))
@@ -82,17 +82,17 @@ class HostPolicy:
         return any(fnmatchcase(name, pattern) for pattern in self._patterns for name in names)
 
     def _is_written_out(self, host: str, port: int) -> bool:
-        """Tell whether the settings name a host rather than a wildcard, or allow every host."""
+        """Return True if the settings name the host without a wildcard, or allow every host."""
         is_pattern = host in self._patterns or f"{host}:{port}" in self._patterns
         return self._allows_all or (host, port) in self._peers or is_pattern
 
 
 def _is_public_name(host: str) -> bool:
-    """Tell whether a host is a public address, or has a name that may be one's in public."""
+    """Return True if a host is a public address, or a name that may be public."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        # A last label that is a number makes an address, in one of many spellings (WHATWG URL).
+        # A numeric last label makes it an address, in one of many notations (WHATWG URL).
         is_number = host.rpartition(".")[2][:1].isdigit()
         is_private = any(f".{host}".endswith(f".{domain}") for domain in _PRIVATE_DOMAINS)
         return "." in host and not is_number and not is_private
@@ -105,7 +105,7 @@ def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
 
 
 def _as_sent(url: str) -> str:
-    # As requests sends it, so that an international name has one spelling.
+    # As requests encodes it, so that an international name has one form.
     prepared = requests.PreparedRequest()
     try:
         prepared.prepare_url(url, None)

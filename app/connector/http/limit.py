@@ -1,4 +1,4 @@
-"""The limit of calls of a data source that are under way at once."""
+"""The limit of concurrent calls of a data source."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ _waits: ContextVar[bool] = ContextVar("waits", default=True)
 
 
 class CallLimit:
-    """Places for calls; there are as many as `pool.maxConcurrent`, or no limit with None."""
+    """A limit of `pool.maxConcurrent` concurrent calls; None is no limit."""
 
     def __init__(self, places: int | None) -> None:
         self._count = places
@@ -20,7 +20,7 @@ class CallLimit:
 
     @contextmanager
     def place(self, deadline: float) -> Iterator[None]:
-        """Hold a place, for which the call waits until its deadline; else TooManyCallsError."""
+        """Hold a place; wait for one until the call's deadline, then raise TooManyCallsError."""
         if self._count is None:
             yield
             return
@@ -35,7 +35,7 @@ class CallLimit:
 
 @contextmanager
 def without_waiting() -> Iterator[None]:
-    """Make calls inside the block raise TooManyCallsError at once where they would wait.
+    """Raise TooManyCallsError at once for calls in the block that would wait for a place.
 
     >>> with without_waiting():
     ...     source.orders()

@@ -1,4 +1,4 @@
-"""The delay before a call is sent again."""
+"""The delay before a retry."""
 
 import random
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ from app.connector.errors import ConnectorError, TransportError
 from app.connector.response import RawResponse
 from app.connector.settings.call_options import RetryPolicy
 
-# The delay before the first retry in seconds; it doubles with every further one.
+# Seconds before the first retry, doubled before each further one.
 _FIRST_DELAY = 0.2
 _MAX_DOUBLINGS = 20
 
@@ -16,7 +16,7 @@ _MAX_DOUBLINGS = 20
 def retry_delay(
     policy: RetryPolicy, method: str, attempt: int, outcome: RawResponse | ConnectorError
 ) -> float | None:
-    """Return the seconds to wait before the next attempt, or None when there is none."""
+    """Return the seconds before the next attempt, or None if there is none."""
     if attempt >= policy.max_attempts or method not in policy.methods:
         return None
     if isinstance(outcome, TransportError):

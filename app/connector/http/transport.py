@@ -26,14 +26,14 @@ from .connection import Adapter, Limits, current_limits
 from .host_policy import HostPolicy
 
 _CHUNK = 65536
-#: Bytes of headers and framing that a response may have beyond twice `maxResponseBytes`.
+#: Maximum bytes of headers and framing of a response beyond twice `maxResponseBytes`.
 _OVERHEAD = 1024 * 1024
-#: Bytes of the header fields of all redirects of a call.
+#: Maximum bytes of the headers of all redirects of a call.
 _MAX_REDIRECT_HEADERS = 65_536
 _HOSTS = 20
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SAFE = ("GET", "HEAD")
-# http.client raises the last two for a chunk whose size is negative or too large.
+# http.client raises the last two for a negative or too large chunk size.
 _LIBRARY_ERRORS = (
     requests.RequestException,
     urllib3.exceptions.HTTPError,
@@ -48,8 +48,8 @@ class Transport:
 
     def __init__(self, policy: HostPolicy, max_sockets: int) -> None:
         self.policy = policy
-        # Without a session, which would add cookies, and proxies and passwords from the
-        # environment and .netrc, and would follow redirects without the checks of this module.
+        # No requests.Session: it would add cookies, take proxies and passwords from the environment
+        # and .netrc, and follow redirects without the checks of this module.
         self._adapter = Adapter(pool_connections=_HOSTS, pool_maxsize=max_sockets)
 
     def close(self) -> None:

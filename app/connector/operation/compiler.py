@@ -17,20 +17,20 @@ from .pagination import make_paginator
 from .parameters import Parameter, check_parameters, extend_template, read_parameters
 from .response_path import ResponsePath
 
-# Seconds; a shorter read time-out was probably written in seconds instead of milliseconds.
+# Seconds; a shorter read time-out was probably meant in seconds instead of milliseconds.
 _SUSPICIOUS_TIMEOUT = 0.1
 
 
-# The parameters of functions by their names.
+# The parameters of each function by its name.
 Functions = dict[str, list[Parameter]]
 
 
 class OperationCompiler:
-    """Compiles entries of `operations`, and collects their problems.
+    """Compiles the entries of `operations` and collects their problems.
 
-    `functions` has the operations with a name, `templates` that of each entry by itself, None
-    where it could not be compiled; `option_layers` has the options of each template, and `urls`
-    all urls with the defaults of their variables: what the settings alone name.
+    `functions` has the operations by name; `templates` has one operation for each entry, None if it
+    could not be compiled; `option_layers` has the options of each template; `urls` has all urls
+    with the defaults of their variables, as the settings alone determine them.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class OperationCompiler:
 
     @property
     def only(self) -> Operation | None:
-        """Return what `invoke` of the data source calls: the only entry, or its only function."""
+        """Return the operation that the data source's `invoke` calls, if there is only one."""
         if len(self.templates) != 1:
             return None
         functions = list(self.functions.values())
@@ -126,7 +126,7 @@ class OperationCompiler:
 
 
 def _selector(template: Settings, problems: Problems, path: str) -> Callable[[Response], JsonValue]:
-    """Return what selects the result: the response, its body, or a part of the body."""
+    """Return a function that selects the result: the response, its body, or a part of it."""
     response_path = None
     if "responsePath" in template:
         try:
@@ -143,7 +143,7 @@ def _selector(template: Settings, problems: Problems, path: str) -> Callable[[Re
 
 
 def _warn(template: Settings, builder: RequestBuilder, problems: Problems, path: str) -> None:
-    """Warn of settings that are valid and probably not meant."""
+    """Warn about settings that are valid but probably not intended."""
     if builder.method.upper() == "GET" and "body" in template:
         problems.warn(path, "a GET with a body; many servers ignore it")
     if builder.options.verify is False:

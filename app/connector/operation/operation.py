@@ -1,4 +1,4 @@
-"""An operation: a template that is called like a function."""
+"""An operation: a template that can be called like a function."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -45,7 +45,8 @@ class Operation:
         self._client = client
         self.max_bytes = builder.options.max_bytes
         self._fixed = {known.name: known.fixed for known in parameters if known.fixed is not None}
-        # In LoopBack 3 a parameter with a fixed value has a position; what is given is ignored.
+        # As in LoopBack 3, a parameter with a fixed value has a position; an argument for it is
+        # ignored.
         listed = [known for known in parameters if builder.is_lenient or known.fixed is None]
         self.parameters = tuple(known.name for known in listed)
         self.variables = builder.variables
@@ -82,11 +83,11 @@ class Operation:
         return request
 
     def pages(self, /, *args: object, **named: object) -> Pages:
-        """Return an iterator over the results of every page; each is one call."""
+        """Return an iterator over the results of all pages; each is one call."""
         return self._pages(self._bind(args, named))
 
     def invoke_pages(self, params: object = None, /, **named: object) -> Pages:
-        """Return the same for one object of named parameters, as `invoke` takes it."""
+        """Return the same for one object of named parameters, as in `invoke`."""
         return self._pages(self._values(params, named))
 
     def items(self, /, *args: object, **named: object) -> Iterator[JsonValue]:

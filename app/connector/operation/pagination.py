@@ -1,4 +1,4 @@
-"""Iterating over the pages of a list: one paginator for each style of paging."""
+"""Iterating over the pages of a list, with a paginator for each style of paging."""
 
 from collections.abc import Callable, Iterator
 
@@ -16,7 +16,7 @@ from .response_path import ResponsePath, parse_path
 
 
 class Paginator:
-    """Finds the request of the next page; this one knows of no next page."""
+    """Finds the request for the next page; this base class finds no next page."""
 
     def __init__(self, settings: Settings) -> None:
         self.max_pages: int = settings["maxPages"]
@@ -30,7 +30,7 @@ class Paginator:
         return _with_query(request, self._limit_param, self._limit)
 
     def count(self, call: Call) -> int | None:
-        """Return the number of items of a page, where the style counts them."""
+        """Return the number of items of a page, if the style counts them."""
         return None
 
     def next(self, request: Request, call: Call, count: int | None) -> Request | None:
@@ -47,8 +47,8 @@ class Pages:
     1 100 True
     2 31 False
 
-    `count` is the number of pages that were read; `has_next` tells whether there may be another.
-    A request that was sent before, and more than `maxPages` pages, raise PaginationError.
+    `count` is the number of pages read so far; `has_next` is True if there may be another. A
+    request that repeats an earlier one, or a page beyond `maxPages`, raises PaginationError.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Pages:
 
 
 def items_of(page: JsonValue) -> list[JsonValue]:
-    """Return the items of a page: those of a list, else the page itself, nothing for None.
+    """Return the items of a page: those of a list, none for None, else the page itself.
 
     >>> [order["id"] for page in source.orders.pages() for order in items_of(page)]
     [1, 2, 3]
@@ -105,7 +105,7 @@ def items_of(page: JsonValue) -> list[JsonValue]:
 
 
 class _LinkPaginator(Paginator):
-    """The header Link names the next page by its url; RFC 8288."""
+    """Paging by the url of the next page in the header Link; RFC 8288."""
 
     def next(self, request: Request, call: Call, count: int | None) -> Request | None:
         if call.response is None:
@@ -117,7 +117,7 @@ class _LinkPaginator(Paginator):
 
 
 class _BodyPaginator(Paginator):
-    """The body has, at `path`, the url of the next page, or the value of its query entry."""
+    """Paging by a value at `path` in the body: the next page's url, or a query entry."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
@@ -138,7 +138,7 @@ class _BodyPaginator(Paginator):
 
 
 class _NumberPaginator(Paginator):
-    """Pages have numbers; a page with fewer items than the limit, or with none, is the last."""
+    """Paging by numbers; a page with fewer items than the limit, or with none, is the last."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
@@ -180,7 +180,7 @@ _PAGINATORS: dict[str, type[Paginator]] = {
 
 
 def make_paginator(settings: Settings | None, problems: Problems, path: str) -> Paginator:
-    """Return the paginator for a `paginate` object; the base class without or with a wrong one."""
+    """Return the paginator for a `paginate` object; the base class if it is missing or invalid."""
     if settings is None or _has_problems(settings, problems, path):
         return Paginator(default_values(PAGINATE))
     kind = settings["type"]

@@ -1,4 +1,4 @@
-"""The parameters of functions: reading them, binding arguments to them, their metadata."""
+"""The parameters of functions: reading them, binding arguments, and their metadata."""
 
 import inspect
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _SOURCE_OF = {root: source for source, root in _ROOT_OF.items()}
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One entry of a function's list: `"a"`, `"a=fixed"` or `{"name": "a", "source": "header"}`."""
+    """An entry of a function's list: `"a"`, `"a=fixed"` or `{"name": "a", "source": "header"}`."""
 
     name: str
     index: int
@@ -30,7 +30,7 @@ class Parameter:
 
 
 def read_parameters(entries: object, problems: Problems, path: str) -> list[Parameter]:
-    """Read a function's list of parameters and note what is wrong with it."""
+    """Read a function's list of parameters and collect its problems."""
     if entries in ("", {}, False, True) or isinstance(entries, int | float):
         problems.warn(path, f"is read as an empty list, and not {type_name(entries)}")
         return []
@@ -70,7 +70,7 @@ def _read_parameter(entry: object, index: int, problems: Problems, path: str) ->
 def check_parameters(
     parameters: list[Parameter], variables: Variables, problems: Problems, path: str
 ) -> None:
-    """Report parameters that are not variables, and required variables that are not parameters."""
+    """Report parameters without a variable, and required variables without a parameter."""
     known = ", ".join(variables) or "none"
     for parameter in parameters:
         if parameter.name not in variables:
@@ -90,7 +90,7 @@ def check_parameters(
 def extend_template(
     template: Settings, parameters: list[Parameter], known: Variables
 ) -> JsonObject | None:
-    """Return the template with the parameters it lacks, each in the part that its source names."""
+    """Return the template with the parameters it lacks, each in its source's part, or None."""
     missing = [p for p in parameters if p.source is not None and p.name not in known]
     if not missing:
         return None
@@ -130,7 +130,7 @@ def bind(
 
 
 def make_signature(parameters: tuple[str, ...], variables: Variables) -> inspect.Signature:
-    """Return the signature of a function, without defaults that Python's syntax cannot have."""
+    """Return the signature of a function; defaults that have no Python syntax are left out."""
     are_names = all(name.isidentifier() and not iskeyword(name) for name in parameters)
     if not are_names or len(set(parameters)) < len(parameters):
         return inspect.signature(lambda *args, **named: None)
@@ -141,7 +141,7 @@ def make_signature(parameters: tuple[str, ...], variables: Variables) -> inspect
 
 
 def _signed(variable: Variable, is_needed: bool) -> inspect.Parameter:
-    """Return the parameter of a signature; a secret default is not shown."""
+    """Return a parameter of a signature; a secret default is hidden."""
     default = None if variable.secret else variable.default
     shown = inspect.Parameter.empty if is_needed else default
     return inspect.Parameter(variable.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=shown)
@@ -173,6 +173,6 @@ def make_accepts(parameters: list[Parameter], variables: Variables) -> list[Argu
 
 
 def make_http(name: str, method: str, accepts: list[Argument]) -> dict[str, str]:
-    """Return the verb and path that LoopBack 3 would expose a function with."""
+    """Return the verb and path under which LoopBack 3 would expose a function."""
     in_path = [f"/:{entry['arg']}" for entry in accepts if entry["http"]["source"] == "path"]
     return {"verb": method.lower(), "path": "".join([f"/{name}", *in_path])}

@@ -13,25 +13,24 @@ from app.connector.errors import ResponsePathError, translate_errors
 from app.connector.nesting import levels_of
 from app.connector.types import JsonValue
 
-#: Values of a body that a response path with `*` searches.
-# jsonpath-ng takes up to 5 microseconds for each value, and up to 10 where the path descends or
-# filters.
+#: Maximum values of a body that a response path with `*` searches.
+# jsonpath-ng takes up to 5 microseconds per value, or up to 10 for a path with `..` or a filter.
 MAX_VALUES = 20_000
-#: Values of a body that a response path with `..` or a filter searches.
+#: Maximum values of a body that a response path with `..` or a filter searches.
 MAX_SEARCHED_VALUES = 5_000
-#: Levels of a body that a response path with `*`, `..` or a filter searches.
+#: Maximum levels of a body that a response path with `*`, `..` or a filter searches.
 MAX_DEPTH = 100
-#: Levels of the values that a response path with `..` or a filter searches, all together.
-# jsonpath-ng hands each match up through all levels above it.
+#: Maximum sum of the levels of all values that a response path with `..` or a filter searches.
+# jsonpath-ng passes each match up through all levels above it.
 MAX_SEARCHED_LEVELS = 100_000
-#: Names, indices and filters of a response path, all together.
+#: Maximum number of names, indices and filters in a response path.
 _MAX_STEPS = 100
-#: Values and characters that a response path with `..` matches; a value counts again for each match
-#: that contains it.
+#: Maximum number of values and characters that a response path with `..` matches; a value counts
+#: again for each match that contains it.
 _LARGEST_MATCHES = 10_000_000
 
 
-# Syntax that is refused, outside of quotes: LoopBack 3 finds something else by it, or nothing.
+# Syntax that is refused outside of quotes: LoopBack 3 gives it another meaning, or none.
 _REFUSED = {
     r"^\s*[.\[@]": "a path must start with $",
     r"\[\s*-\s*\d+\s*\]": "LoopBack 3 finds nothing at a negative index; the last item is [-1:]",
@@ -43,7 +42,7 @@ _REFUSED = {
     r"\.\.\s*length\b": "'..' does not find lengths",
     r"\.@": "a name with @ is written in brackets and quotes: ['@name']",
 }
-# Syntax that jsonpath-ng writes differently.
+# Syntax that is written differently for jsonpath-ng.
 _REWRITTEN = {
     r"\[\(@\.length\s*-\s*1\)\]": "[-1:]",
     r"([=!]=)=": r"\1",
@@ -98,7 +97,7 @@ class ResponsePath:
             found = f"failed on this body ({type(error).__name__})"
             return ResponsePathError(f"the response path {self.text} {found}")
 
-        # The expressions of jsonpath-ng raise errors of any class.
+        # Expressions of jsonpath-ng may raise any error.
         with translate_errors(Exception, error):
             return [match.value for match in self._path.find(body)]
 
@@ -109,14 +108,14 @@ class ResponsePath:
 
 
 def parse_path(text: str) -> JSONPath:
-    """Compile a JSONPath, or raise ValueError with the reason."""
+    """Compile a JSONPath; raise ValueError with the reason if it is invalid."""
     unquoted = _QUOTED.sub("''", text)
     for syntax, reason in _REFUSED.items():
         if re.search(syntax, unquoted):
             raise ValueError(reason)
     for syntax, same in _REWRITTEN.items():
         text = re.sub(syntax, same, text)
-    # The expressions of jsonpath-ng raise errors of any class, here as in `_find`.
+    # Expressions of jsonpath-ng may raise any error, here as in `_find`.
     with translate_errors(Exception, lambda error: ValueError(" ".join(str(error).split()))):
         path = parse(text)
     parts = list(_parts(path))
@@ -127,7 +126,7 @@ def parse_path(text: str) -> JSONPath:
 
 
 def _read_properties(parts: list[JSONPath]) -> None:
-    """Make names, except those behind `..`, names as in JavaScript."""
+    """Match names, except those after `..`, as in JavaScript."""
     descended = {id(part.right) for part in parts if isinstance(part, Descendants)}
     for part in parts:
         if type(part) is Fields and id(part) not in descended:
@@ -135,7 +134,7 @@ def _read_properties(parts: list[JSONPath]) -> None:
 
 
 class _Property(Fields):
-    """Names as in JavaScript: lists and texts have a length, and indices are names too."""
+    """Names as in JavaScript: lists and texts have a length, and indices are names, too."""
 
     @staticmethod
     def get_field_datum(datum: DatumInContext, field: str, create: bool) -> DatumInContext | None:
@@ -150,7 +149,7 @@ class _Property(Fields):
 
 
 def _refusal(parts: list[JSONPath]) -> str:
-    """Return why a path cannot be used, or an empty string."""
+    """Return why a path is refused, or an empty string."""
     kinds = Counter(type(part) for part in parts)
     if kinds[Child] > _MAX_STEPS:
         return f"a path must not have more than {_MAX_STEPS} steps"
@@ -171,7 +170,7 @@ def _multiplies_two(part: JSONPath) -> bool:
 
 
 def _parts(path: object) -> Iterator[JSONPath]:
-    # Without recursion: a path may be of more steps than Python's stack has frames.
+    # Without recursion: a path may have more steps than Python's stack allows.
     waiting = [path]
     while waiting:
         part = waiting.pop()
@@ -183,7 +182,7 @@ def _parts(path: object) -> Iterator[JSONPath]:
 
 
 def _size(matches: list[JsonValue], most: int) -> int:
-    """Return the number of values in matches, and of characters in them, up to `most` or so."""
+    """Return the number of values and characters in matches; stop counting soon after `most`."""
     total = 0
     for level in levels_of(matches):
         total += len(level) + sum([len(value) for value in level if isinstance(value, str)])
@@ -193,7 +192,7 @@ def _size(matches: list[JsonValue], most: int) -> int:
 
 
 def _leads_to_one(part: JSONPath) -> bool:
-    """Tell whether this part of a path has at most one match."""
+    """Return True if this part of a path has at most one match."""
     if isinstance(part, Fields):
         return len(part.fields) == 1 and part.fields[0] != "*"
     if isinstance(part, Index):

@@ -17,7 +17,7 @@ from .encoding import encode_form
 
 _FORM = "application/x-www-form-urlencoded"
 _JSON = "application/json"
-#: Characters of a name in the path of a body's value that is not JSON.
+#: Maximum characters of a name in the path of a value that is not JSON.
 _MAX_STEP_LENGTH = 100
 
 
@@ -36,7 +36,7 @@ def encode_body(
 
 
 def _body_bytes(body: object, content_type: str, repeat: bool) -> bytes:
-    """Return a body as bytes, in the form of its content type; JSON without one."""
+    """Return a body as bytes in the format of its content type; JSON by default."""
     if isinstance(body, bytes):
         return body
     if isinstance(body, dict) and content_type.startswith(_FORM):
@@ -82,7 +82,7 @@ _ENCODER = json.JSONEncoder(default=_json_default, allow_nan=False, separators=(
 
 
 def _unserializable(value: object, depth: int) -> Iterator[tuple[list[str | int], str]]:
-    """Yield the path to each value that is not JSON, as steps, and its type in parentheses."""
+    """Yield the path of each value that is not JSON, as steps, and its type in parentheses."""
     if depth > 100:
         yield [], ""
     elif isinstance(value, Mapping | list | tuple):
@@ -115,7 +115,7 @@ def _parts(form: object, files: Values) -> Iterator[tuple[str, Any]]:
 
 
 def read_files(files: Values) -> dict[str, object]:
-    """Read the files of a request, so that it can be sent again."""
+    """Read the files of a request, so that they can be sent again."""
     return {key: _file_part(key, value) for key, value in files.items() if value is not None}
 
 

@@ -24,10 +24,10 @@ from .url import UrlTemplate, is_path_type
 
 @dataclass(frozen=True)
 class SourceContext:
-    """The part of a data source that its operations and resources share.
+    """The shared parts of a data source's operations and resources.
 
-    `template` has the defaults for keys of templates; with `is_lenient` calls may have arguments
-    that LoopBack 3 ignores.
+    `template` has defaults for keys of templates; with `is_lenient`, calls may pass arguments that
+    LoopBack 3 ignores.
     """
 
     options: Settings
@@ -40,7 +40,7 @@ class SourceContext:
 class RequestBuilder:
     """A compiled template that builds a request for every call.
 
-    Texts of `declares` are not sent; their variables count as variables of the template.
+    The texts in `declares` are not sent, but the variables in them are variables of the template.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class RequestBuilder:
         self._context = context
         collector = VariableCollector(problems)
         compiler = Compiler(collector)
-        # LoopBack 3 looks for variables in every text of a template.
+        # LoopBack 3 looks for variables in all texts of a template.
         compiler.declare(declares or {}, path)
         self.url = _compile_url(settings, merged, collector, join_path(path, "url"))
         self._nodes = _compile_parts(settings, own, compiler, path)
@@ -127,7 +127,7 @@ def _compile_url(
     multi_segment = [name for name, extra in section.items() if is_path_type(extra.get("type"))]
     add = partial(collector.add, root="url", path=path)
     url = UrlTemplate(settings["url"], options["baseURL"], multi_segment, add)
-    # A url that is not a string was reported before and is missing here.
+    # A url that is not a string was already reported and is missing here.
     if not collector.problems.has_error(path):
         url.check(collector.problems, path, options["allowedHosts"])
     return url
@@ -136,7 +136,7 @@ def _compile_url(
 def _compile_parts(
     settings: Settings, own: Settings, compiler: Compiler, path: str
 ) -> dict[str, Node]:
-    """Return the nodes of the parts of a request; `own` are the template's own options."""
+    """Return the nodes of the parts of a request; `own` has the template's own options."""
     query = settings.get("query", {})
     left_out = MISSING if settings["omitMissing"] else None
     parts: dict[str, tuple[object, object]] = {
@@ -164,7 +164,7 @@ def _is_method(word: str) -> bool:
 
 
 def _compile_auth(own: Settings, compiler: Compiler, path: str) -> Node | None:
-    """Return the node of credentials with variables; None for others."""
+    """Return the node of credentials that contain variables; None for others."""
     known = len(compiler.collector.tokens)
     node = compiler.compile(own.get("auth", {}), "options", join_path(path, "options.auth"))
     return node if len(compiler.collector.tokens) > known else None

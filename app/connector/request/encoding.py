@@ -9,8 +9,8 @@ from app.connector.values import to_json_scalar, to_text
 
 from .url import MAX_URL_LENGTH, percent_encode, url_length_error
 
-#: Characters of all names of a form, each with `=` and `&`; a nested value has the names of all its
-#: parents. Those of a query have as many as a URL.
+#: Maximum characters of all names of a form, each with `=` and `&`; a nested value has the names of
+#: all its parents. In a query the limit is that of a URL.
 _MAX_NAME_CHARACTERS = 100_000
 # Types that are their own JSON form.
 _PLAIN = (str, int)
@@ -19,7 +19,7 @@ _PLAIN = (str, int)
 class _Pairs(list[tuple[str, str]]):
     """The flat entries of a query or form; `room` limits the characters of their names.
 
-    `longest` limits those of the entries as a whole, even before their encoding.
+    `longest` limits the entries as a whole before they are encoded.
     """
 
     def __init__(self, *, repeat: bool, room: int, longest: float = math.inf) -> None:
@@ -35,7 +35,7 @@ class _Pairs(list[tuple[str, str]]):
             raise VariableError("A query or form is too large or contains itself")
         if not isinstance(value, _PLAIN):
             value = to_json_scalar(value)
-        # Lists first: the check for Mapping takes several times as long.
+        # Lists first: checking for Mapping takes several times as long.
         if isinstance(value, list | tuple):
             for index, item in enumerate(value):
                 self.add(key if self._repeat else f"{key}[{index}]", item)

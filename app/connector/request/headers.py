@@ -1,4 +1,4 @@
-"""The headers of a request as text, checked."""
+"""Checked headers of a request as text."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def serialize_headers(built: Values) -> Iterator[tuple[str, str]]:
-    """Yield headers as text, except those that are null; VariableError for an invalid one."""
+    """Yield headers that are not null as text; raise VariableError for an invalid one."""
     for name, value in built.items():
         if value is not None:
             text = value if isinstance(value, str) else to_text(value, f"Header {name}")
@@ -21,7 +21,7 @@ def serialize_headers(built: Values) -> Iterator[tuple[str, str]]:
 
 
 def validate_header(name: str, text: str) -> str:
-    """Return the text of a header; VariableError for control characters and beyond latin-1."""
+    """Return the text of a header; raise VariableError for control characters or beyond latin-1."""
     if not _NAME.fullmatch(name):
         raise VariableError(f"{name!r} cannot be used as a header name")
     if text.isascii() and text.isprintable():

@@ -1,4 +1,4 @@
-"""The request of a call, which hooks may change and which is printed without secrets."""
+"""The request of a call, which hooks may change; its repr has no secrets."""
 
 import shlex
 from abc import ABC, abstractmethod
@@ -17,7 +17,7 @@ from .body import encode_body
 from .encoding import add_query
 from .url import origin_of
 
-# Characters of a url in an error or a log line.
+# Maximum characters of a URL in an error or a log line.
 _MAX_SHOWN_LENGTH = 2000
 _CROSS_ORIGIN = frozenset({"accept", "accept-encoding", "accept-language", "user-agent"})
 
@@ -26,11 +26,11 @@ FetchToken = Callable[["Request", float], RawResponse]
 
 
 class Auth(ABC):
-    """An authentication scheme: it gives credentials to requests that have none."""
+    """An authentication scheme: it adds credentials to requests that have none."""
 
     @abstractmethod
     def apply(self, request: "Request") -> None:
-        """Add the credentials, unless the request has some; nothing is fetched."""
+        """Add the credentials unless the request has some; nothing is fetched."""
 
     def refresh(
         self,
@@ -39,16 +39,16 @@ class Auth(ABC):
         deadline: float,
         rejected: "Request | None" = None,
     ) -> bool:
-        """Fetch credentials for a request if there are none or they cannot be used any more.
+        """Fetch credentials for a request if there are none or they are not valid any more.
 
-        `rejected` is the request as it was sent if the remote answered 401. Return whether it
-        may be sent again with other credentials; there are none here.
+        `rejected` is the request that the remote answered with 401. Returns True if it may be sent
+        again with other credentials, which this class never has.
         """
         return False
 
     @abstractmethod
     def secrets(self) -> Iterable[str]:
-        """Return what must never be printed."""
+        """Return the secrets that must never be printed."""
 
 
 @dataclass(repr=False)
@@ -72,7 +72,7 @@ class Request:
     auth: Auth | None = None
     redactor: Redactor = field(default_factory=Redactor)
     secrets: tuple[str, ...] = ()
-    # Headers of the data source, which a hook keeps that replaces all headers.
+    # Headers of the data source; they stay when a hook replaces all headers.
     defaults: Mapping[str, str] = field(default_factory=dict)
 
     uri = alias("url")
@@ -97,7 +97,7 @@ class Request:
         return data
 
     def redirected_to(self, url: str) -> "Request":
-        """Return the request for another url; for another origin without credentials."""
+        """Return the request for another url, without credentials if that has another origin."""
         redirected = replace(self, url=url, query={}, headers=self.headers.copy())
         if origin_of(url) != origin_of(self.url):
             headers = self.headers.items()
@@ -112,13 +112,13 @@ class Request:
         return self.redactor.with_secrets(self.all_secrets())
 
     def all_secrets(self) -> Iterator[str]:
-        """Yield the secrets of this request: variables, credentials, entries by their names."""
+        """Yield the secrets of this request: variables, credentials, entries named like secrets."""
         yield from self.credentials()
         for part in (self.body, self.form):
             yield from secrets_by_name(part)
 
     def credentials(self) -> Iterator[str]:
-        """Yield the secrets of this request without those of its body."""
+        """Yield the secrets of this request except those in its body."""
         yield from self.secrets
         if self.auth is not None:
             yield from self.auth.secrets()
@@ -126,7 +126,7 @@ class Request:
             yield from secrets_by_name(part)
 
     def copy(self) -> "Request":
-        """Return a request with headers and query of its own."""
+        """Return a copy of the request with its own headers and query."""
         return replace(self, headers=self.headers.copy(), query=dict(self.query))
 
     def __str__(self) -> str:
@@ -144,7 +144,7 @@ class Request:
         return f"<Request {self}>"
 
     def as_curl(self) -> str:
-        """Return the curl command for this request with its secrets masked."""
+        """Return a curl command for this request with its secrets masked."""
         redactor = self.full_redactor()
         words = ["curl", "-X", self.method, redactor.url(self.full_url)]
         data = replace(

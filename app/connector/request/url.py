@@ -25,12 +25,12 @@ _IN_AUTHORITY = re.compile(r"[^/?#]*://[^/?#]*\Z")
 _HOST_TEXT = re.compile(r"[A-Za-z0-9.:_\[\]-]*")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
 _SEPARATOR = re.compile("[/?#]")
-#: Characters of the host and port of a URL that is called.
-# Libraries normalize an international host in quadratic time.
+#: Maximum characters of the host and port of a URL.
+# Libraries take quadratic time to normalize an international host.
 _MAX_AUTHORITY_LENGTH = 300
-#: Characters of a URL that is called; few servers accept more than 16 KiB.
+#: Maximum characters of a URL; few servers accept more than 16 KiB.
 MAX_URL_LENGTH = 32_768
-#: Characters of a host name (RFC 1035, 2.3.4).
+#: Maximum characters of a host name (RFC 1035, 2.3.4).
 _MAX_HOST_LENGTH = 253
 DEFAULT_PORTS = {"http": 80, "https": 443}
 _PLACEHOLDER = "\0"
@@ -49,7 +49,7 @@ class _Piece(NamedTuple):
 
 
 class UrlTemplate:
-    """A compiled url; values are encoded depending on their position in it."""
+    """A compiled url; the encoding of a value depends on its position."""
 
     def __init__(
         self, text: str, base: str, multi_segment: Collection[str], add: Callable[[Token], None]
@@ -90,7 +90,7 @@ class UrlTemplate:
             yield "must not contain . or .. as a path segment"
 
     def _host_pattern(self) -> str | None:
-        """Return the entry of `allowedHosts` that permits every value of variables in the host."""
+        """Return the entry of `allowedHosts` that permits all values of variables in the host."""
         found = _AUTHORITY.match(self.shape)
         authority = found[1] if found else "" if self._base else self.shape[:1]
         if _PLACEHOLDER not in authority:
@@ -140,12 +140,12 @@ def _read_pieces(
 
 
 def is_path_type(word: str | None) -> bool:
-    """Tell whether a declared type is `path`; a misspelt one lets no value add segments."""
+    """Return True if a declared type is `path`; no misspelt type may let a value add segments."""
     return word is not None and known_type(word) == "path"
 
 
 def _read_piece(piece: str | Token, before: str, multi_segment: Collection[str]) -> _Piece:
-    """Return a piece that stands behind others, up to the fragment of the url."""
+    """Return a piece after others, up to the fragment of the url."""
     if isinstance(piece, str):
         return _Piece(piece.partition("#")[0])
     return _Piece("", piece.name, _position(before, piece.name in multi_segment))
@@ -187,7 +187,7 @@ def _encoded(name: str, position: str, text: str) -> str:
 
 
 def has_short_authority(url: str) -> bool:
-    """Tell whether the host of a url is short enough to be normalized."""
+    """Return True if the host of a url is short enough to be normalized."""
     start = url.find("//") + 2
     return _SEPARATOR.search(url, start, start + _MAX_AUTHORITY_LENGTH) is not None or (
         len(url) - start < _MAX_AUTHORITY_LENGTH
@@ -195,13 +195,13 @@ def has_short_authority(url: str) -> bool:
 
 
 def url_length_error() -> VariableError:
-    """Return the error for a url that is too long to be called."""
+    """Return the error for a url that is too long."""
     return VariableError(f"The url is longer than {MAX_URL_LENGTH} characters")
 
 
 def percent_encode(text: str, safe: str = "") -> str:
     """Percent-encode a text for a url."""
-    # `quote` takes several times as long.
+    # Checked first because `quote` takes several times as long.
     if text.isascii() and text.isalnum():
         return text
     message = "A value with lone surrogates cannot be sent in a url"
@@ -217,7 +217,7 @@ def join_base(base: str, url: str) -> str:
 
 
 def resolve_location(url: str, location: str) -> str:
-    """Return the url that a redirect or a link of a remote leads to from another url."""
+    """Resolve the url of a redirect or link, relative to the url that returned it."""
     with translate_errors(ValueError, _location_error):
         target = urljoin(url, requote_uri(_as_unicode(location)))
         is_address = len(target) <= MAX_URL_LENGTH and urlsplit(target).port != 0
@@ -231,7 +231,7 @@ def _location_error(_error: Exception | None = None) -> BlockedHostError:
 
 
 def _as_unicode(location: str) -> str:
-    # http.client reads headers as latin-1; most servers write UTF-8.
+    # http.client reads headers as latin-1, but most servers write UTF-8.
     try:
         return location.encode("latin-1").decode()
     except UnicodeError:
@@ -250,6 +250,6 @@ def origin_of(url: str) -> tuple[str, str, int] | None:
 
 
 def has_dot_segment(url: str) -> bool:
-    """Tell whether the path has a segment that is `.` or `..`."""
+    """Return True if the path has a segment that is `.` or `..`."""
     path = url.partition("?")[0]
     return any(segment in (".", "..") for segment in path.split("/"))

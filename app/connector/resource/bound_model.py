@@ -27,7 +27,7 @@ from .record import Record
 
 
 class BoundModel:
-    """A model bound to `/<segment>` of the remote; `define` of a data source makes it.
+    """A model bound to `/<segment>` of the remote, made by `define` of a data source.
 
     >>> User = source.define("users", {"name": "string", "joinedAt": "date"})
     >>> mary = User.create({"name": "Mary"})
@@ -94,7 +94,7 @@ class BoundModel:
 
     @takes_callback
     def find_by_id(self, identifier: object) -> Record:
-        """GET one object; NotFoundError if it does not exist."""
+        """GET one object; raise NotFoundError if it does not exist."""
         return self._record(self._send("find_by_id", "GET", self._segment(identifier)))
 
     @takes_callback
@@ -112,7 +112,7 @@ class BoundModel:
 
     @takes_callback
     def exists(self, identifier: object) -> bool:
-        """Tell whether GET finds the object."""
+        """Return True if GET finds the object."""
         try:
             self._send("exists", "GET", self._segment(identifier))
         except NotFoundError:
@@ -121,7 +121,7 @@ class BoundModel:
 
     @takes_callback
     def count(self, where: Values | None = None, /, **named: object) -> int:
-        """GET the number of objects from `/count`, which remotes of LoopBack have."""
+        """GET the number of objects from `/count`, which LoopBack remotes have."""
         style = "flat" if self._style == "flat" else "brackets"
         query = filter_query(style, {"where": where}, named)
         try:
@@ -139,9 +139,9 @@ class BoundModel:
 
     @takes_callback
     def upsert(self, data: object) -> JsonValue:
-        """PUT the fields to the object that GET finds, or POST an object without an id.
+        """PUT the fields of an object that GET finds, else POST it.
 
-        Of an id that GET does not find, an object is made if the properties declare the id.
+        If GET does not find the id, the object is created if the properties declare the id.
         """
         values = _fields(data)
         identifier = values.get(self.id_name)
@@ -173,7 +173,7 @@ class BoundModel:
 
     @takes_callback
     def destroy_all(self, where: Values | None = None, *, confirm: bool = False) -> JsonValue:
-        """DELETE the whole collection; it needs `confirm=True` and cannot take a condition."""
+        """DELETE the whole collection; requires `confirm=True` and takes no condition."""
         if where is not None:
             raise self._refusal("destroy_all cannot take a condition")
         if confirm is not True:
@@ -186,7 +186,7 @@ class BoundModel:
         """Raise NotSupportedError: there is no conventional request for a bulk update."""
         raise self._refusal("update_all is not supported")
 
-    # The names of LoopBack 3.
+    # LoopBack 3's names.
     findOne = find_one  # noqa: N815
     findById = find_by_id  # noqa: N815
     findByIds = find_by_ids  # noqa: N815

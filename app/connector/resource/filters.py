@@ -17,7 +17,7 @@ _DEFAULT_LIMIT = 100
 def filter_query(style: str, given: Values, named: Values) -> JsonObject:
     """Return the query for a filter object in one of the styles, and for named entries.
 
-    In the style `brackets` named entries are flat, and so is an object that has other names than
+    In the style `brackets`, named entries are flat, and so is an object with names that are not
     those of a filter.
     """
     if "where" in named:
@@ -34,7 +34,7 @@ def filter_query(style: str, given: Values, named: Values) -> JsonObject:
 
 
 def wanted_id(query: JsonObject, id_name: str) -> JsonValue:
-    """Return the id if the first object with an id is asked for, which LoopBack 3 gets by it."""
+    """Return the id if the filter selects one object by it: LoopBack 3 requests that by its id."""
     where = query.get("where", {})
     is_first = (query.get("limit"), query.get("offset")) == (1, 0) and "order" not in query
     found = where.get(id_name) if is_first and len(where) == 1 else None
@@ -48,7 +48,7 @@ def _checked(value: object, label: str) -> Values:
 
 
 def _fields(fields: object) -> JsonObject:
-    """Return `fields` as the list that LoopBack 3 makes of a name, or of an object."""
+    """Return `fields` as a list, as LoopBack 3 reads a name or an object."""
     if isinstance(fields, str):
         return {"fields": [fields]}
     if isinstance(fields, Mapping) and any(fields.values()):
@@ -57,7 +57,7 @@ def _fields(fields: object) -> JsonObject:
 
 
 def _page(given: Values) -> JsonObject:
-    """Return the entries of a page, all of which LoopBack 3 sends if the filter has one."""
+    """Return the entries of a page; LoopBack 3 sends all of them if the filter has one."""
     limit, skip = given.get("limit"), given.get("skip") or given.get("offset") or 0
     if not limit and not skip:
         return {}

@@ -8,7 +8,7 @@ from app.connector.types import JsonObject, JsonValue, Values
 
 
 class _Binding(Protocol):
-    """The resource of a record: how it is called and saved."""
+    """The resource of a record, which creates and saves it."""
 
     name: str
     id_name: str
@@ -88,7 +88,7 @@ class Record:
         """Delete the object at the remote."""
         return self._resource.delete(self._id)
 
-    # The names of LoopBack 3.
+    # LoopBack 3's names.
     updateAttributes = patchAttributes = update_attributes  # noqa: N815
 
     @property

@@ -9,7 +9,7 @@ from .options import options_in_effect
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """The calls that are sent again, how often, and after at most how many seconds."""
+    """Which calls are retried, how often, and the maximum delay in seconds."""
 
     max_attempts: int
     statuses: frozenset[int]
@@ -42,7 +42,7 @@ class Options:
 
 
 def read_options(merged: Settings) -> Options:
-    """Return the options of a call from those that were merged; time-outs become seconds."""
+    """Return the options of a call from merged ones; time-outs are converted to seconds."""
     options = options_in_effect(merged)
     proxy, cert, key = options["proxy"], options["cert"], options["key"]
     return Options(

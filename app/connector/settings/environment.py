@@ -27,7 +27,7 @@ def read_settings(path: str | os.PathLike[str], name: str) -> JsonValue:
 
 
 def substitute_environment(value: JsonValue, problems: Problems, path: str = "") -> JsonValue:
-    """Return a copy of the settings with the environment's text for each `{"$env": "NAME"}`."""
+    """Return a copy of the settings with each `{"$env": "NAME"}` replaced by its value."""
     if isinstance(value, list):
         return [
             substitute_environment(item, problems, join_path(path, index))
@@ -48,7 +48,7 @@ def _from_environment(value: JsonObject, problems: Problems, path: str) -> EnvTe
     if len(value) > 1 or not isinstance(name, str):
         problems.add(path, 'must be {"$env": "NAME"} without other keys')
         return EnvText()
-    # Lone surrogates are in no name that can be set.
+    # No environment variable can have a lone surrogate in its name.
     printable = name.encode(errors="backslashreplace").decode()
     try:
         text = read_variable(name) if printable == name else None

@@ -41,7 +41,7 @@ def object_field() -> TypedField:
 
 
 class Flag(fields.Field[bool]):
-    """True or false, also as a string; with `strict` only as one from the environment."""
+    """True or false, also as a string; with `strict`, strings only from the environment."""
 
     def __init__(self, *, strict: bool = False) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Flag(fields.Field[bool]):
 
 
 class WholeNumber(fields.Field[int]):
-    """A whole number from `least` on."""
+    """An integer of at least `least`."""
 
     def __init__(self, *, least: int = 0) -> None:
         super().__init__()
@@ -132,5 +132,5 @@ def flags(*names: str) -> dict[str, AnyField]:
 
 
 def numbers(**least: int) -> dict[str, AnyField]:
-    """Return fields for whole numbers by their names, each with the least number."""
+    """Return fields for integers by their names, each with its minimum."""
     return {name: WholeNumber(least=number) for name, number in least.items()}

@@ -1,4 +1,4 @@
-"""Adapting settings that were written for LoopBack 3; each difference is a warning."""
+"""Adapting settings written for LoopBack 3; each difference is a warning."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from app.problems import Problems, join_path, suggest, type_name
 
 from .fields import AnyField, MapOf
 
-# The key that another one is read as; those of the second table without a warning.
+# The keys that others are read as; those of the second table without a warning.
 ALIASES = {"baseUrl": "baseURL", "restPath": "baseURL", "username": "user", "password": "pass"}
 OTHER_NAMES = {"qs": "query", "clientCert": "cert", "clientKey": "key"}
 # Keys of LoopBack 3 that have no effect here.
@@ -30,7 +30,7 @@ IGNORED = {
 _OPTIONS = ("options", "defaults")
 _TRIMMED = ("url", "baseURL", "method")
 _BOOLEAN_TEXTS = ("true", "false")
-# Addresses, and the credentials in front of a host that have no variable.
+# URLs, and the credentials before a host without variables.
 _ADDRESSES = ("url", "baseURL")
 _CREDENTIALS = re.compile(r"(https?://)([^/?#{}:]+):?([^/?#{}]*)@", re.IGNORECASE)
 _ABSENT = object()
@@ -59,12 +59,12 @@ def adapt(schema: Schema, data: JsonValue, path: str, problems: Problems) -> Jso
 
 
 def _move_credentials(name: str, schema: Schema, settings: JsonObject, warn: Warn) -> None:
-    """Move the credentials of an address to `auth`: LoopBack 3 sends them as Basic."""
+    """Move the credentials of a URL to `auth`: LoopBack 3 sends them as Basic."""
     address = settings[name]
     found = _CREDENTIALS.match(address) if isinstance(address, str) else None
     if found is None:
         return
-    # A text from the environment stays one, which is masked.
+    # A text from the environment keeps its type, so that it is masked.
     text = type(address)
     settings[name] = text(f"{found[1]}{address[found.end() :]}")
     auth = {"user": text(unquote(found[2]))}
@@ -78,7 +78,7 @@ def _move_credentials(name: str, schema: Schema, settings: JsonObject, warn: War
 
 
 def _known_name(key: str, value: object, schema: Schema, warn: Warn) -> str | None:
-    """Return the name by which the schema knows a key; warn if that is another or none."""
+    """Return the schema's name of a key; warn if it differs or there is none."""
     if key == "json" and "body" in schema.fields and not _is_flag(value):
         warn("read as `body`")
         return "body"

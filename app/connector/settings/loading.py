@@ -23,7 +23,7 @@ _NAMES_ONLY = ("functions", "variables", "acls")
 def load(schema: Schema, data: JsonValue, path: str, problems: Problems) -> JsonObject | None:
     """Return the valid entries of an object of settings; None if it is not an object.
 
-    The problems of the others are collected, and checking can go on.
+    Problems of the others are collected, so that all are reported at once.
     """
     try:
         loaded: JsonObject = schema.load(adapt(schema, data, path, problems))
@@ -62,12 +62,12 @@ def check_settings(filled: JsonValue, problems: Problems) -> JsonObject:
 
 
 def is_base_url(layer: Settings) -> bool:
-    """Tell whether `baseURL` among options is one, or missing."""
+    """Return True if `baseURL` among options is valid or missing."""
     return _BASE_URL.fullmatch(layer.get("baseURL", "http://unset")) is not None
 
 
 def _needs_base(loaded: Settings) -> bool:
-    """Tell whether there are resources or relative urls."""
+    """Return True if there are resources or relative urls."""
     operations = loaded.get("operations")
     return not operations or loaded.get("crud", False) or any(map(_is_relative, operations))
 
@@ -79,7 +79,7 @@ def _is_relative(operation: object) -> bool:
 
 
 def secrets_in_settings(settings: JsonValue) -> list[str]:
-    """Return the secrets of the settings: what is from the environment, or named like a secret."""
+    """Return the settings' secrets: values from the environment, and those named like secrets."""
     return [*environment_values(settings), *secrets_by_name(_without_names(settings))]
 
 

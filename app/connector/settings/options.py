@@ -1,7 +1,7 @@
-"""The options of a call: every default, and which layer of settings wins.
+"""The options of a call: all defaults, and which layer of settings takes precedence.
 
-Documentation is generated from the tables of defaults: they have the names, units and values
-of the settings.
+The docs' tables are generated from these defaults, which have the names, units and values of the
+settings.
 """
 
 import re
@@ -12,7 +12,7 @@ from app.connector.types import JsonObject, JsonValue, Settings
 
 
 class Default(NamedTuple):
-    """The value of an option that no layer of settings has, and what the option does."""
+    """The default of an option, and what the option does."""
 
     value: JsonValue
     meaning: str
@@ -68,12 +68,12 @@ OPTIONS: dict[str, Default] = {
     ),
 }
 
-#: Bytes of a public data source's response, which anyone may ask for, unless `maxResponseBytes`
-#: says otherwise.
+#: Maximum bytes of a response of a public data source, which anyone may request, unless
+#: `maxResponseBytes` is set.
 PUBLIC_MAX_RESPONSE = 2 * _MEGABYTE
-#: Values and names in the JSON of a public data source's response, and of one with the rows of a
-#: model at a data source, unless `maxResponseValues` says otherwise.
-# To read and write them takes up to 0.1 s.
+#: Maximum values and names in the JSON of a response of a public data source, and of one with the
+#: rows of a model at a data source, unless `maxResponseValues` is set.
+# Reading and writing them takes up to 0.1 s.
 PUBLIC_MAX_VALUES = 200_000
 
 _PUBLIC = {"maxResponseBytes": PUBLIC_MAX_RESPONSE, "maxResponseValues": PUBLIC_MAX_VALUES}
@@ -107,22 +107,22 @@ PAGINATE_STYLES: dict[str, Settings] = {
 }
 
 _MERGED_BY_ENTRY = ("headers", "query", "retry")
-# The options that are objects of options.
+# Options that are objects of options.
 _GROUPS = ("timeout", "retry", "pool")
 _TYPE_HEADERS = ("accept", "content-type")
-# JSON with any suffix or parameters, or a type that is known only with a call.
+# JSON with any suffix or parameters, or a type that only a call determines.
 _JSON_TYPE = re.compile(r"[^;]*(json|{)[^;]*(;.*)?", re.IGNORECASE)
 _TEMPLATE_OPTION_KEYS = ("headers", "query", "timeout", "json")
 
 
 def default_values(table: Mapping[str, Default], prefix: str = "") -> JsonObject:
-    """Return the defaults below a prefix such as `retry.`; without one those of the top level."""
+    """Return the defaults with a prefix such as `retry.`; by default those of the top level."""
     names = {name.removeprefix(prefix): name for name in table if name.startswith(prefix)}
     return {short: table[name].value for short, name in names.items() if "." not in short}
 
 
 def source_options(loaded: JsonObject) -> JsonObject:
-    """Return the options that a data source gives its operations."""
+    """Return the options that a data source passes on to its operations."""
     return merge(
         default_values(OPTIONS),
         _PUBLIC if loaded.get("public") else {},
@@ -131,7 +131,7 @@ def source_options(loaded: JsonObject) -> JsonObject:
 
 
 def source_layers(loaded: JsonObject) -> dict[str, JsonObject]:
-    """Return the layers of options of a data source by their paths, the weakest first."""
+    """Return the layers of options of a data source by their paths, lowest precedence first."""
     return {
         "defaults": loaded.get("defaults", {}),
         "": loaded,
@@ -140,7 +140,7 @@ def source_layers(loaded: JsonObject) -> dict[str, JsonObject]:
 
 
 def template_defaults(template: Settings) -> JsonObject:
-    """Return the defaults of a template's keys; a page is the list that its path leads to."""
+    """Return the defaults of a template's keys; with paging, the result is a list."""
     values = default_values(TEMPLATE)
     return {**values, "responseSelect": "auto"} if "paginate" in template else values
 
@@ -156,13 +156,13 @@ def template_options(template: Settings) -> JsonObject:
 
 
 def _json_by_headers(headers: Settings) -> dict[str, bool]:
-    """Return the option `json` as LoopBack 3 derives it: the last header with a type counts."""
+    """Return the option `json` as LoopBack 3 derives it from the last header with a type."""
     types = [text for name, text in headers.items() if name.lower() in _TYPE_HEADERS]
     return {"json": _JSON_TYPE.fullmatch(str(types[-1])) is not None} if types else {}
 
 
 def allowed_hosts(layers: Iterable[Settings]) -> list[str]:
-    """Return the host patterns of all layers; they hold for the whole data source."""
+    """Return the host patterns of all layers, which apply to the whole data source."""
     return [host for layer in layers for host in layer.get("allowedHosts", [])]
 
 
@@ -173,7 +173,7 @@ def token_urls(layers: Iterable[Settings]) -> list[str]:
 
 
 def merge(*layers: Settings) -> JsonObject:
-    """Merge the options of layers, the later wins; headers, query and retry merge by entry."""
+    """Merge layers of options; later ones win, and headers, query and retry are merged by entry."""
     merged: JsonObject = {}
     for layer in layers:
         for name in layer.keys() & OPTIONS.keys():

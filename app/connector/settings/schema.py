@@ -68,7 +68,7 @@ _OPTIONS: dict[str, AnyField] = {
     "strictSSL": Flag(strict=True),
     "pool": fields.Nested(_schema(numbers(maxSockets=1, maxConcurrent=1))),
     "allowedHosts": ListOf(string_field()),
-    # Always on; accepted because settings of LoopBack 3 have them.
+    # Always on; accepted because LoopBack 3 settings contain them.
     "gzip": fields.Raw(),
     "forever": fields.Raw(),
 }

@@ -19,7 +19,7 @@ class Compiler:
         self.collector = collector
 
     def compile(self, value: object, root: str, path: str, *, missing: object = None) -> Node:
-        """Compile a part; a variable that is a whole value and has none becomes `missing`."""
+        """Compile a part; a variable without value that is a whole value becomes `missing`."""
 
         def below(key: str | int, item: object) -> Node:
             return self.compile(item, root, join_path(path, key), missing=missing)
@@ -62,9 +62,9 @@ class Template:
     """
 
     def __init__(self, source: object, variables: Settings | None = None) -> None:
-        """Compile a structure; raise ConfigError with all problems of it.
+        """Compile a structure; raise ConfigError with all of its problems.
 
-        `variables` has more about variables by name, such as `{"age": {"enum": [18, 21]}}`.
+        `variables` has further declarations by name, such as `{"age": {"enum": [18, 21]}}`.
         """
         check_levels(source, "template")
         check_levels(variables, "variables")

@@ -1,4 +1,4 @@
-"""The nodes of a compiled template, which are built anew for every call."""
+"""The nodes of a compiled template, from which every call builds new values."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -30,7 +30,7 @@ class ConstantNode:
 
 @dataclass(frozen=True, slots=True)
 class VariableNode:
-    """A text that is only one variable: its value keeps its type."""
+    """A text that is a single variable; its value keeps its type."""
 
     name: str
     missing: object = None

@@ -15,8 +15,8 @@ _TYPE = re.compile(r":([A-Za-z0-9_]+)\}")
 class Token:
     """One occurrence of a variable in a text.
 
-    `path` is that of the text, and `root` the property of the template (`url`, `query`, …) that
-    the text is in; `scan` does not know them.
+    `path` is that of the text, and `root` the template's property (`url`, `query`, …) with the
+    text; `scan` leaves both empty.
     """
 
     name: str
@@ -46,7 +46,7 @@ def scan(text: str) -> list[str | Token]:
 
 
 def _token(text: str, head: re.Match[str], closing: Mapping[int, int]) -> tuple[Token, int] | None:
-    """Return the variable that starts with this head, and where it ends."""
+    """Return the variable that starts with this head, and the position of its end."""
     required, name, at = bool(head[1]), head[2], head.end()
     if text.startswith("}", at):
         return Token(name, required=required), at + 1

@@ -20,7 +20,7 @@ _MAX_SHOWN_LENGTH = 80
 class Variable:
     """The declaration of a variable; `source` is the template property that it occurs in.
 
-    Without a declared type it is documented as a string and accepts any value.
+    A variable without type is documented as a string and accepts any value.
 
     >>> Template("{x=1:number}").variables["x"].resolve("2")
     2
@@ -109,7 +109,7 @@ class VariableCollector:
         }
 
     def _declare(self, name: str, extra: Settings, path: str) -> Variable:
-        """Return the variable that its occurrences, and its entry in `variables`, declare."""
+        """Return the variable as declared by its occurrences and its entry in `variables`."""
         found = [token for token in self.tokens if token.name == name]
         if "type" in extra:
             word = self._known_type(extra["type"], name, join_path(path, "type"))
@@ -140,7 +140,7 @@ class VariableCollector:
 
 
 def _inline(tokens: list[Token]) -> tuple[JsonObject, str]:
-    """Return what the occurrences of a variable declare, the last first, and the default's path."""
+    """Return what a variable's occurrences declare, the last first, and the default's path."""
     types = [token.type for token in tokens if token.type]
     defaults = [(token.default, token.path) for token in tokens if token.default is not None]
     default, place = defaults[-1] if defaults else (None, "")
@@ -168,5 +168,5 @@ def secret_values(variables: Iterable[Variable], values: Values) -> list[str]:
 
 
 def may_hold_variables(value: object) -> TypeGuard[str]:
-    """Tell whether a setting is a string that may have variables: not one from the environment."""
+    """Return True if a setting may have variables: a string that is not from the environment."""
     return isinstance(value, str) and not isinstance(value, EnvText)

@@ -1,1 +1,1 @@
-"""Standbys of PostgreSQL that answer statements which read rows of models: READ_DATABASE_URL."""
+"""PostgreSQL standbys for statements that read rows of models: READ_DATABASE_URL."""

@@ -1,4 +1,4 @@
-"""The standbys of an app: which of them may answer, as a thread of each process finds out."""
+"""The standbys of an app; a thread of each process checks which of them may answer."""
 
 import random
 import threading
@@ -17,50 +17,50 @@ from app.database.faults import error_reason
 from .positions import RUN, Run, read_run
 from .standby import FAILURES, Standby
 
-#: Seconds between two looks of a process at its standbys.
+#: Seconds between two checks of the standbys by a process.
 LOOK_INTERVAL = 0.5
-#: Seconds that a server has for its answer then.
+#: Seconds that a server has to answer a check.
 LOOK_TIMEOUT = 2.0
 
 
 class Sample(NamedTuple):
-    """How much of the primary's log was on its disk, at a time of the monotonic clock."""
+    """How much of the primary's log was on disk at a time of the monotonic clock."""
 
     time: float
     position: int
 
 
 class Standbys:
-    """Chooses a standby that has replayed what a reader needs to see."""
+    """Selects a standby that has replayed the log positions that a reader needs."""
 
     def __init__(
         self, members: Sequence[Standby], primary: Engine, max_lag: float, logger: Logger
     ) -> None:
-        """Leave out those that are more than `max_lag` seconds behind.
+        """Exclude standbys that are more than `max_lag` seconds behind.
 
-        `primary` is an engine of its own, which the requests do not wait for.
+        `primary` is a separate engine, so that checks do not delay requests.
         """
         self._members = members
         self._primary = primary
         self._max_lag = max_lag
         self._logger = logger
-        # How far the primary had written when it was last asked.
+        # The primary's log position at the last check.
         self.written = 0
-        # The newest last; the oldest is no older than `max_lag`.
+        # Newest last; the oldest is at most `max_lag` old.
         self._samples: deque[Sample] = deque()
         self._run: Run | None = None
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
 
     def watch(self, primary: Engine) -> None:
-        """Notice by the new connections of an engine that the primary is another one."""
+        """Detect another primary by the new connections of an engine."""
         event.listen(primary, "connect", self._note_run)
 
     def choose(self, position: int) -> Standby | None:
-        """Return a standby that has replayed the log up to a position, None if there is none."""
+        """Return a standby that has replayed the log up to a position; None if there is none."""
         if self._thread is None:
             self._start()
-        # Sessions may have lost their last positions with a primary that was lost.
+        # If a primary was lost, the last positions that sessions hold may be lost with it.
         needed = max(position, self._run.position if self._run else 0)
         fit = [
             standby
@@ -71,11 +71,11 @@ class Standbys:
 
     @property
     def in_use(self) -> int:
-        """The number of standbys that may answer."""
+        """The number of standbys in use."""
         return sum(standby.replayed is not None for standby in self._members)
 
     def look(self) -> None:
-        """Ask the primary how far it has written, and each standby how far it has replayed."""
+        """Query the primary's log position, and the position that each standby has replayed."""
         moment, written = time.monotonic(), None
         try:
             with self._primary.connect() as connection:
@@ -106,7 +106,7 @@ class Standbys:
             standby.judge(found, written)
 
     def stop(self) -> None:
-        """Stop looking, and close all connections but those of the engine that is watched."""
+        """Stop checking, and close all connections except those of the watched engine."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join(LOOK_TIMEOUT)

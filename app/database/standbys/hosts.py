@@ -8,11 +8,11 @@ from app.database.engine import read_url
 
 
 def split_hosts(address: str) -> dict[str, URL]:
-    """Return the URL of each host, by host and port as they are written; raise ValueError."""
+    """Return the URL of each host, by host and port as written; raise ValueError."""
     url = read_url(address)
     if url.get_backend_name() != "postgresql":
         raise ValueError("must be the address of PostgreSQL")
-    # Whether a server is a standby is asked in any case.
+    # Each server is asked whether it is a standby in any case.
     query = {name: url.query[name] for name in url.query if name != "target_session_attrs"}
     hosts = _as_list(query.pop("host", ()))
     if not hosts:

@@ -1,4 +1,4 @@
-"""Reads rows from a standby where a request has chosen one, and else from the primary."""
+"""Reads rows from the standby that a request has selected, else from the primary."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,25 +20,25 @@ from .group import Standbys
 from .positions import WRITTEN
 from .standby import Standby
 
-# The attributes of `g` with the standby that the request has chosen, and whether it has written.
+# The attributes of `g` with the request's standby, and whether the request has written.
 CHOSEN, WROTE = "standby", "wrote_rows"
 
 standbys = AppState[Standbys]("standbys")
 
 
 class StandbyFailedError(Exception):
-    """A standby has not answered what the primary may."""
+    """A standby has failed to answer, and the primary may be asked instead."""
 
 
 class StandbyReader:
-    """Sends statements that read rows to a standby."""
+    """Runs statements that read rows on a standby."""
 
     def prepare(self, statement: Select[Any]) -> PreparedStatement:
         """Return a prepared statement that reads rows."""
         return StandbyStatement(statement)
 
     def read(self, work: Work[Result]) -> Result:
-        """Return what a function reads by a connection."""
+        """Return the result of a function that reads by a connection."""
         if standby := chosen():
             try:
                 with answering(standby), standby.engine.connect() as connection:
@@ -48,21 +48,21 @@ class StandbyReader:
         return PRIMARY.read(work)
 
     def note_write(self) -> None:
-        """Read what follows in this request from the primary: rows are about to be written."""
+        """Make this request read from the primary, because rows are about to be written."""
         setattr(g, WROTE, True)
 
     def position(self) -> int:
-        """Return how far the primary has written its log."""
+        """Return the primary's log position."""
         position: int = POSITION.first({}).position
         return position
 
 
-# Reads from the primary how far it has written its log.
+# Queries the primary's log position.
 POSITION = PreparedStatement(select(literal_column(WRITTEN, BigInteger()).label("position")))
 
 
 class StandbyStatement(PreparedStatement):
-    """A prepared statement that a standby may answer."""
+    """A prepared statement that may run on a standby."""
 
     def _execute(self, values: Mapping[str, Any], read: Read[Result]) -> Result:
         if standby := chosen():
@@ -76,19 +76,19 @@ class StandbyStatement(PreparedStatement):
 
 
 def choose(position: int) -> None:
-    """Let a standby answer what this request reads, one that has replayed up to a position."""
+    """Let a standby that has replayed the log up to a position answer this request's reads."""
     setattr(g, CHOSEN, standbys.current.choose(position))
 
 
 def is_written(position: int) -> bool:
-    """Return True if the primary has written its log up to a position; it is asked in doubt."""
+    """Return True if the primary has reached a log position; if in doubt, it is asked."""
     return position <= standbys.current.written or position <= POSITION.first({}).position
 
 
 def chosen() -> Standby | None:
-    """Return the standby that answers, None for the primary.
+    """Return the selected standby; None for the primary.
 
-    It answers nothing once the request has written or has opened a transaction.
+    None once the request has written or has opened a transaction.
     """
     context = g._get_current_object()
     standby: Standby | None = context.get(CHOSEN)
@@ -96,14 +96,14 @@ def chosen() -> Standby | None:
 
 
 def has_written() -> bool:
-    """Tell whether the request may have written rows."""
+    """Return True if the request may have written rows."""
     context = g._get_current_object()
     return WROTE in context or TRANSACTION in context
 
 
 @contextmanager
 def answering(standby: Standby) -> Iterator[None]:
-    """Raise StandbyFailedError where the primary is to be asked, but for what takes too long."""
+    """Raise StandbyFailedError if the primary is to be asked instead, not for time-outs."""
     try:
         yield
     except PoolTimeout as error:
@@ -112,7 +112,8 @@ def answering(standby: Standby) -> Iterator[None]:
     except DBAPIError as error:
         if is_timeout(error):
             raise
-        # Not one that it has given a reason for, such as a conflict with what it replays.
+        # An error with a code, such as a conflict with replay, does not mean that the standby is
+        # down.
         if error.connection_invalidated or error_code(error) is None:
             standby.leave_out(error_reason(error))
         setattr(g, CHOSEN, None)

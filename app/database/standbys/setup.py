@@ -19,7 +19,7 @@ from .hosts import split_hosts
 from .reader import StandbyReader, standbys
 from .standby import Standby
 
-#: Seconds to connect to a standby, the least that libpq waits, instead of `connect_timeout`.
+#: Seconds to connect to a standby, libpq's minimum, instead of `connect_timeout`.
 CONNECT_TIMEOUT = 2
 
 
@@ -45,7 +45,7 @@ def init_app(app: Flask) -> None:
 
 
 def _connect(app: Flask, url: URL, connections: int) -> Engine:
-    """Return an engine with so many connections, and one for the thread that looks."""
+    """Return an engine with `size` connections, plus one for the checking thread."""
     engine = create_engine(
         url,
         query_cache_size=QUERY_CACHE,

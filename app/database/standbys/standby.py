@@ -1,4 +1,4 @@
-"""A standby: its connections, and how far it has replayed the log of the primary."""
+"""A standby: its connections, and the log position that it has replayed."""
 
 import threading
 from logging import Logger
@@ -12,29 +12,30 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from . import positions
 from .positions import STANDBY, Progress, read_replayed
 
-# What reading from a standby may raise, for which the primary is asked instead.
+# Errors of reads on a standby after which the primary is asked instead.
 FAILURES = (DBAPIError, PoolTimeout)
 
 
 class Standby:
-    """A server that replays what the primary writes, and is asked while it is in use."""
+    """A server that replays the primary's log, and is read from while it is in use."""
 
     def __init__(self, name: str, engine: Engine, logger: Logger) -> None:
         self.name = name
         self.engine = engine
-        # The position up to which it had replayed when it was last asked; None: not in use.
+        # The position it had replayed at the last check; None: not in use.
         self.replayed: int | None = None
-        # How far it had received the log when it was first asked beside this primary; None: before.
+        # The position it had received at its first check since the last change of primary; None:
+        # not yet checked.
         self._received: int | None = None
-        # Requests notice another primary while the thread that looks judges.
+        # Requests may detect another primary while the checking thread judges.
         self._judging = threading.Lock()
         self._logger = logger
         event.listen(engine, "connect", self._check)
 
     def look(self, seconds: float) -> Progress | None:
-        """Return how far it has come, None if it is no standby; raise one of FAILURES.
+        """Return its progress, None if it is not a standby; raise one of FAILURES.
 
-        Waits no longer than this for its answer.
+        Waits at most `seconds` for the answer.
         """
         with self.engine.connect() as connection:
             driver: Any = connection.connection.driver_connection
@@ -43,17 +44,18 @@ class Standby:
             return None if replayed is None else Progress(replayed, received)
 
     def doubt(self) -> None:
-        """Ask it no longer, until it is known to follow another primary than before."""
+        """Stop using it until it is known to follow the new primary."""
         with self._judging:
             self._received = None
             self.leave_out("the primary is another one")
 
     def judge(self, found: Progress, written: int | None) -> None:
-        """Ask it from now on if it follows the primary, which had written so far a moment ago.
+        """Use it if it follows the primary, whose log position was `written` a moment ago.
 
-        One that does not may have come further: what it replays was written by the last primary,
-        and never reached this one. It receives nothing more. So it must have replayed more than it
-        had received at first, or, as where nothing is written, exactly what the primary has.
+        A standby that does not follow the primary may even be ahead: it replays log of the last
+        primary that never reached the new one, and receives nothing more. So it must have replayed
+        more than it had first received, or, if nothing is being written, exactly what the primary
+        has.
         """
         with self._judging:
             if self._received is None:
@@ -67,15 +69,15 @@ class Standby:
             self.replayed = found.replayed
 
     def leave_out(self, reason: str) -> None:
-        """Ask it no longer."""
+        """Stop using it."""
         if self.replayed is not None:
             self._logger.warning("standby %s is left out: %s", self.name, reason)
         self.replayed = None
 
     def _check(self, connection: Any, _record: ConnectionPoolEntry) -> None:
-        """Refuse a new connection if the server is behind what it had replayed.
+        """Refuse a new connection if the server is behind the position it had replayed.
 
-        It was started again, or is another one.
+        It was then started again, or is another server.
         """
         needed, found = self.replayed, read_replayed(connection)
         if needed is not None and (found is None or found < needed):

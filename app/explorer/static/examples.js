@@ -1,14 +1,14 @@
 // Adapt the document's examples to the logged-in user, so that they work unchanged.
 
 const EXAMPLE_EMAIL = "newcomer@example.com";
-/** The header of a token that is not that of the session. */
+/** The header of a token other than the session's. */
 export const TOKEN_HEADER = "X-Access-Token";
 const page = document.body.dataset;
 
-/** Return the document with fresh addresses for new users, and ids that exist. */
+/** Return the document with unused emails for new users, and ids that exist. */
 export function fit(original, session, newest) {
   const document = structuredClone(original);
-  // An address can be registered only once.
+  // An email can be registered only once.
   const fresh = EXAMPLE_EMAIL.replace("@", `-${Date.now().toString(36)}@`);
   for (const [name, schema] of Object.entries(document.components.schemas)) {
     const isOwn = session && /(Partial|Replacement)$/.test(name);
@@ -20,7 +20,7 @@ export function fit(original, session, newest) {
     if (operation.operationId.endsWith(".setPassword")) {
       askForToken(operation);
     }
-    // Swagger UI shows a lock as closed where no token is one of the ways.
+    // Swagger UI shows a lock as closed if a call has no way without a token.
     operation.security = operation.security.filter((each) => Object.keys(each).length);
   }
   const ids = session ? { [usersPath(original)]: session.userId, ...newest } : newest;
@@ -46,7 +46,7 @@ export function usersPath(original) {
   return page.login.slice(rootPath(original).length).replace(/\/login$/, "");
 }
 
-/** Keep one operation of those that are the same call with another verb. */
+/** Keep one of several operations that are the same call with another verb. */
 function mergeVerbs(operations) {
   for (const [verb, { operationId }] of Object.entries(operations)) {
     const [name] = operationId.split(`__${verb}`);
@@ -58,7 +58,7 @@ function mergeVerbs(operations) {
   }
 }
 
-/** Let the token be filled in, because it is not that of the session. */
+/** Let users enter the token, because it is not the session's. */
 function askForToken(operation) {
   const schema = { type: "string" };
   const description = "The token in the mail.";
@@ -67,7 +67,7 @@ function askForToken(operation) {
   operation.security = [];
 }
 
-/** Start with no filter: its example, and its schema, are one click away. */
+/** Start without a filter: its example and its schema are one click away. */
 function startEmpty(parameter) {
   const { contentSchema } = parameter.schema ?? {};
   if (contentSchema) {

@@ -31,7 +31,7 @@ const ui = SwaggerUIBundle({
   responseInterceptor: notice,
 });
 
-/** Send the session's token, unless another was filled in. */
+/** Send the session's token, unless another one was entered. */
 function present(request) {
   const current = session();
   const own = new URL(request.url, location.href);

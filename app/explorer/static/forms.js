@@ -1,4 +1,4 @@
-// The forms to log in and to register, with what the service says of them.
+// The forms to log in and to register, with the service's errors.
 
 import { usersPath } from "./examples.js";
 import { begin } from "./session.js";
@@ -7,7 +7,7 @@ const page = document.body.dataset;
 const element = (id) => document.getElementById(id);
 const NO_ANSWER = { message: "The service does not answer: try again." };
 
-/** Show a form where the other one is. */
+/** Show one form in place of the other. */
 function show(id) {
   for (const form of document.querySelectorAll("#account form")) {
     form.hidden = form.id !== id;
@@ -16,7 +16,7 @@ function show(id) {
   element(id).elements.email.focus();
 }
 
-/** Offer to register, if that is open to everyone, with every property that is required. */
+/** Offer to register, if that is open to everyone, with all required properties. */
 export function offerRegistration(original) {
   const operation = original.paths[usersPath(original)].post;
   element("to-register").hidden = operation.security.length > 0;
@@ -39,7 +39,7 @@ function field(name, schema) {
   return label;
 }
 
-/** Return what is filled in, with numbers as such and without what is empty. */
+/** Return the entered values, with numbers as such and without empty ones. */
 function values(form) {
   const inputs = [...form.elements].filter((each) => each.name && each.value);
   return Object.fromEntries(
@@ -58,7 +58,7 @@ async function post(path, body) {
   }
 }
 
-/** Post what a form has instead of submitting it; return the form, the body and the answer. */
+/** Post the values of a form instead of submitting it; return form, body and response. */
 async function submit(event, path) {
   event.preventDefault();
   const form = event.currentTarget;
@@ -102,7 +102,7 @@ function start(form, answer, email) {
   begin(answer, email);
 }
 
-/** Show an error at the fields that it names, the rest above them; move the focus there. */
+/** Show an error at its fields, the rest above them; move the focus there. */
 function tell(form, answer) {
   const messages = Object.entries(answer.error?.details?.messages ?? {});
   const named = messages.filter(([name]) => form.elements[name]);

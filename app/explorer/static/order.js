@@ -1,6 +1,6 @@
-// The order of the calls: that in which one needs them.
+// The order of the calls: as users need them.
 
-// Methods in their order; the others follow as the document has them.
+// Methods in their order; the others follow in the order of the document.
 const FIRST = [
   ...["create", "login", "find", "findById", "patchAttributes", "changePassword", "changeEmail"],
   ...["verify", "confirm", "resetPassword", "setPassword", "__get__accessTokens"],
@@ -12,7 +12,7 @@ export function compare(one, other) {
   return rank(one) - rank(other);
 }
 
-/** Return the name of an operation of Swagger UI, which renames those that were opened. */
+/** Return the name of an operation of Swagger UI, which renames opened ones. */
 export function nameOf(each) {
   const operation = each.get("operation");
   return operation.get("__originalOperationId") ?? operation.get("operationId");

@@ -1,4 +1,4 @@
-// What the explorer does differently from Swagger UI: a plugin with components and the search.
+// The differences of the explorer from Swagger UI: a plugin with components and the search.
 
 import { nameOf } from "./order.js";
 import { resolveParts } from "./resolving.js";
@@ -10,7 +10,7 @@ export function parts(system) {
   const h = system.React.createElement;
   return {
     components: {
-      // The bar at the top logs in, and the page has a search of its own.
+      // The bar at the top has the login, and the page has its own search.
       authorizeBtn: () => null,
       FilterContainer: () => null,
       authorizeOperationBtn: ({ isAuthorized }) =>
@@ -26,7 +26,7 @@ export function parts(system) {
   };
 }
 
-/** Return the sections with those operations that have every word in a text of theirs. */
+/** Return the sections with the operations that have every word in one of their texts. */
 function search(sections, phrase) {
   const words = phrase.toLowerCase().split(/\s+/);
   return sections
@@ -51,7 +51,7 @@ function introduction({ specSelectors, getComponent }, h) {
   return h("details", { className: "about" }, heading, about, link);
 }
 
-/** Show the responses without the errors, which are below in a section that is folded. */
+/** Show the responses without the errors, which are below in a folded section. */
 function responses(properties, Original, { React }, h) {
   const [isOpen, setOpen] = React.useState(false);
   const isError = (_, status) => /^[45]/.test(status);
@@ -93,7 +93,7 @@ function parameter(properties, Original, system, h) {
   );
 }
 
-/** Unfold a schema below the calls, as soon as it is there, and move the focus to it. */
+/** Unfold a schema below the calls as soon as it is rendered, and move the focus to it. */
 function showSchema({ layoutActions }, name) {
   layoutActions.show(SCHEMAS, true);
   requestAnimationFrame(() => {

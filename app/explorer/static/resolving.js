@@ -1,15 +1,15 @@
-// What Swagger UI resolves: by itself it works through the whole document for each call it shows.
+// Resolving references: Swagger UI would process the whole document for each call it shows.
 
 const REFERENCE = /"#\/components\/([^/"]+)\/([^/"]+)"/g;
 
-/** Let Swagger UI resolve a place in the document with those components alone that it refers to. */
+/** Let Swagger UI resolve a place in the document with only the components that it refers to. */
 export function resolveParts(system) {
   const resolve = system.fn.resolveSubtree;
   system.fn.resolveSubtree = (document, place, options) =>
     resolve(partFor(document, place), place, options);
 }
 
-/** Return a document with what is at a place, and every component that it refers to. */
+/** Return a document with the value at a place, and every component that it refers to. */
 function partFor(document, [section, name]) {
   const part = { ...document, paths: {}, components: {} };
   part[section] = { [name]: document[section]?.[name] };

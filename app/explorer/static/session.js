@@ -17,7 +17,7 @@ export function watchSession(callback) {
   changed = callback;
 }
 
-/** Begin a session with the answer of a login. */
+/** Begin a session with the response of a login. */
 export function begin(answer, email) {
   const expires = Date.now() + answer.ttl * 1000;
   current = { token: answer.id, userId: answer.userId, email, expires };

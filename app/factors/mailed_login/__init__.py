@@ -1,4 +1,4 @@
-"""Login by a code that is mailed to the address of the account."""
+"""Login with a code that is mailed to the account's address."""
 
 from flask import Flask
 
@@ -14,7 +14,7 @@ __all__ = ["init_app", "views"]
 
 
 def init_app(app: Flask) -> None:
-    """Let users log in by mail, if the settings say so; raise ConfigurationError without a key."""
+    """Enable logins by mail if the settings do; raise ConfigurationError without a key."""
     if app.config["EMAIL_LOGIN"]:
         if not app.config["LOGIN_CODE_KEYS"]:
             raise ConfigurationError(

@@ -1,7 +1,8 @@
-"""Codes of logins by mail.
+"""Codes for logins by mail.
 
-A code is derived from its ticket by a key of the settings. None is stored: eight digits are guessed
-in no time by whoever has their digest, also with the ticket, which anybody gets for any address.
+A code is derived from its ticket with a key of the settings and is not stored: eight digits can be
+found from their digest at once, even if it includes the ticket, which anybody can request for any
+address.
 """
 
 import hmac
@@ -12,12 +13,12 @@ DIGITS = 8
 
 
 def code_of(ticket_digest: str) -> str:
-    """Return the code of the ticket with this digest, by the newest key."""
+    """Return the code of the ticket with this digest, derived with the newest key."""
     return derive_code(current_app.config["LOGIN_CODE_KEYS"][0], ticket_digest)
 
 
 def is_code_of(ticket_digest: str, code: str) -> bool:
-    """Tell whether a code is that of the ticket with this digest, by any of the keys."""
+    """Return True if a code belongs to the ticket with this digest, by any of the keys."""
     given = "".join(code.split()).encode()
     keys = current_app.config["LOGIN_CODE_KEYS"]
     matches = [hmac.compare_digest(derive_code(key, ticket_digest).encode(), given) for key in keys]

@@ -1,4 +1,4 @@
-"""The table of logins by mail that are under way."""
+"""The table of pending logins by mail."""
 
 from datetime import datetime
 
@@ -10,9 +10,9 @@ from app.database.session import Model
 
 
 class LoginCode(Model):
-    """How often the code of a ticket was tried; the ticket itself is an access token.
+    """The attempts made with a ticket; the ticket itself is an access token.
 
-    There is a row for the ticket of an unknown address, too, so that trying costs the same.
+    Tickets of unknown addresses have a row, too, so that attempts cost the same.
     """
 
     __tablename__ = "login_codes"

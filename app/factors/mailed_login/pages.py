@@ -1,6 +1,6 @@
-"""The page that a mail with a code links to: a button for the browser that has asked for it.
+"""The page that a mailed link opens: a button for the browser that requested the code.
 
-Any other browser gets to read the code, and to type it where the login was begun.
+Any other browser shows the code, to be typed where the login was begun.
 """
 
 import re
@@ -29,20 +29,20 @@ from .codes import DIGITS
 
 bp = Blueprint("mailed_login", __name__)
 
-# The cookie of the browser that has asked for a code.
+# The cookie of the browser that requested a code.
 TICKET_COOKIE = "login_ticket"
 CODE = re.compile(rf"[0-9]{{{DIGITS}}}", re.ASCII)
 
 
 def set_ticket_cookie(response: Response, ticket: str) -> None:
-    """Let a browser log in by the link in the mail, too, if logins set cookies."""
+    """If logins set cookies, let browsers also log in by the link in the mail."""
     if current_app.config["TOKEN_MIDDLEWARE"] is not None:
         set_login_flow_cookie(response, TICKET_COOKIE, ticket, service.CODE_LIFETIME)
 
 
 @bp.get("/login-code")
 def show() -> ResponseReturnValue:
-    """Show a button or the code; does not use it up, because mail scanners follow links too."""
+    """Show a button or the code; does not use it up, because mail scanners open links, too."""
     code, languages = request.args.get("code", ""), current_languages()
     if not CODE.fullmatch(code):
         return _page(languages, 400, expired=True)
@@ -51,7 +51,7 @@ def show() -> ResponseReturnValue:
 
 @bp.post("/login-code")
 def submit() -> ResponseReturnValue:
-    """Log in, by the ticket of this browser."""
+    """Log in with the ticket of this browser."""
     form = {name: str(value) for name, value in read_body().items()}
     code, languages = form.get("code", ""), languages_of(form)
     try:
@@ -73,7 +73,7 @@ def submit() -> ResponseReturnValue:
 
 @bp.post("/login-code/factor")
 def submit_factor() -> ResponseReturnValue:
-    """End the login of this browser by a second factor."""
+    """Finish this browser's login with a second factor."""
     form = {name: str(value) for name, value in read_body().items()}
     ticket, languages = request.cookies.get(SECOND_STEP_COOKIE, ""), languages_of(form)
     try:
@@ -90,7 +90,7 @@ def submit_factor() -> ResponseReturnValue:
 
 
 def _logged_in(token: IssuedToken, over: str, languages: Sequence[str]) -> Response:
-    """Show that the browser is logged in; the cookie `over` of the login is deleted."""
+    """Show that the browser is logged in; delete the login's cookie."""
     response = _page(languages, 200, done=True)
     set_cookie(response, token.id, token.ttl, token.remember_me)
     clear_login_flow_cookie(response, over)

@@ -1,4 +1,4 @@
-"""The service for logins by mail: mail a code, and exchange it and its ticket for a session."""
+"""The service for logins by mail: mail a code, then exchange ticket and code for a session."""
 
 from datetime import timedelta
 from functools import partial
@@ -29,20 +29,21 @@ from app.users.sessions.tokens import IssuedToken, issue, lock, use_up
 from .codes import code_of, is_code_of
 from .models import LoginCode
 
-#: Seconds for which a code that is mailed to log in is valid.
+#: Seconds for which a mailed code is valid.
 CODE_LIFETIME = 600
-#: Codes that may be tried with a ticket.
+#: Maximum number of codes that may be tried with a ticket.
 MAX_TRIES = 5
-# The scope of a ticket: as a mailed token it opens nothing, and ends whenever those do.
+# The scope of a ticket: like a mailed token, it is no session, and it ends with the other mailed
+# tokens.
 LOGIN_SCOPE = "login-code"
 
 
 def request_code(email: object, realm: object = None) -> str:
-    """Mail a code to an address, if an enabled user has it; return the ticket that it belongs to.
+    """Mail a code to an address if an enabled user has it; always return a ticket.
 
-    There is a ticket in any case, and the work is the same: only the mail tells whether there is
-    such a user. Raises EmailRequired, InvalidEmail or InvalidRealm, and TooManyRequests for a
-    client with too many requests.
+    The work is the same in both cases: only the mail shows whether there is such a user. Raises
+    EmailRequired, InvalidEmail or InvalidRealm, and TooManyRequests for a client with too many
+    requests.
     """
     address, within = read_address(email, realm)
     network = current_network()
@@ -53,15 +54,15 @@ def request_code(email: object, realm: object = None) -> str:
     try:
         return _issue_ticket(account, address)
     except IntegrityError:
-        # The user was deleted meanwhile, or there is none whose decoy it could be.
+        # The user was deleted meanwhile, or there is no user for whom a decoy can be stored.
         return new_token()
 
 
 def log_in(ticket: str, code: str) -> IssuedToken:
-    """Exchange a ticket and the code that was mailed for a session; verifies the address.
+    """Exchange a ticket and the mailed code for a session; verifies the address.
 
-    Raises LoginFailed for a code that is wrong or a ticket that is over, TooManyRequests, and what
-    `login_identified` does.
+    Raises LoginFailed for a wrong code or an expired ticket, TooManyRequests, and the errors of
+    `login_identified`.
     """
     digest = token_digest(ticket)
     with throttles.count_failure(throttles.LOGIN_ADDRESS, current_network()):
@@ -76,9 +77,10 @@ def log_in(ticket: str, code: str) -> IssuedToken:
 
 
 def load(data: Payload, _attempt: Attempt) -> Payload | None:
-    """Return what an attempt mails: `code`, `ttl`, `email` and `user`.
+    """Return the variables of an attempt's mail: `code`, `ttl`, `email` and `user`.
 
-    None if the ticket was used, has expired, or ended with the user, the address or a password.
+    None if the ticket was used, has expired, or ended with a change of the user, address or
+    password.
     """
     user = db.session.get(user_model(), data["user_id"])
     if user is None or user.disabled_at or user.email != data["email"]:
@@ -93,19 +95,19 @@ def load(data: Payload, _attempt: Attempt) -> Payload | None:
 
 
 def purge_batch() -> int:
-    """Delete the tries of expired tickets, at most PURGE_BATCH; return their number."""
+    """Delete the attempts of expired tickets, at most PURGE_BATCH; return their number."""
     return delete_batch(select(LoginCode.ticket_digest).where(LoginCode.expires_at <= now()))
 
 
 def _is_within_budget(network: str | None, realm: str, email: str, account: Account | None) -> bool:
-    """Count a request for an email: by client, and if that is within its budget by recipient."""
+    """Count a request for an email: by client and, if that is within its budget, by recipient."""
     key = recipient_key(account, email, realm)
     by_client = throttles.allows(throttles.MAIL_LOGIN_EMAIL, network, realm, email)
     return by_client and throttles.allows(throttles.MAIL_LOGIN_RECIPIENT, *key)
 
 
 def _issue_ticket(account: Account | None, email: str) -> str:
-    """Store a ticket, and record the event that mails its code; a decoy without an account."""
+    """Store a ticket and record the event that mails its code; without an account, a decoy."""
     user_id, ttl = (account.id, CODE_LIFETIME) if account else (None, 0)
     with transaction():
         ticket, row = issue(user_id, ttl, scope=LOGIN_SCOPE, email=email)
@@ -124,7 +126,7 @@ def _issue_ticket(account: Account | None, email: str) -> str:
 
 
 def _announce(ticket_digest: str, account: Account, email: str) -> None:
-    """Send the signal, with the user; nobody is looked up for no receiver."""
+    """Send the signal with the user, who is only loaded if there are receivers."""
     if login_code_request.receivers:
         user = db.session.get(user_model(), account.id)
         info = {"code": code_of(ticket_digest), "ttl": CODE_LIFETIME, "email": email, "user": user}
@@ -132,9 +134,9 @@ def _announce(ticket_digest: str, account: Account, email: str) -> None:
 
 
 def _check(digest: str, code: str) -> User:
-    """Return the user of the ticket with this digest, of which this is the code.
+    """Return the user of the ticket with this digest, if the code belongs to it.
 
-    Raises LoginFailed, after the same work whether there is such a user or not.
+    Raises LoginFailed after the same work whether there is such a user or not.
     """
     if not _count_try(digest):
         raise LoginFailed()
@@ -150,9 +152,9 @@ def _check(digest: str, code: str) -> User:
 
 
 def _count_try(digest: str) -> bool:
-    """Count a try before its code is looked at; return False if none is left.
+    """Count an attempt before its code is checked; return False if none is left.
 
-    One statement that commits by itself, so that no more tries pass at once than one by one.
+    A single statement that commits by itself, so that concurrent attempts are counted, too.
     """
     left = LoginCode.tries < MAX_TRIES, LoginCode.expires_at > now()
     tried = update(LoginCode).where(LoginCode.ticket_digest == digest, *left)
@@ -162,7 +164,7 @@ def _count_try(digest: str) -> bool:
 def _prove_address(user: User) -> None:
     """Give an account that was never verified to the owner of its address, in the transaction.
 
-    Somebody else may have registered it: what is not the owner's is removed, as at a login by an
+    Somebody else may have registered it: everything added before is removed, as for a login by an
     identity provider. Raises LoginFailed if the user was changed meanwhile.
     """
     if user.email_verified:

@@ -1,4 +1,4 @@
-"""The endpoints of logins by mail; without EMAIL_LOGIN they are declared and not served."""
+"""Endpoints for logins by mail; without EMAIL_LOGIN they are declared but not served."""
 
 from flask import Response, jsonify
 from marshmallow import EXCLUDE
@@ -16,7 +16,7 @@ from app.users.sessions.cookies import set_cookie
 from . import service
 from .pages import set_ticket_cookie
 
-#: Characters of a code as it is typed, with spaces.
+#: Maximum characters of an entered code, with spaces.
 MAX_TYPED_CODE = 32
 
 
@@ -27,10 +27,10 @@ class TicketSchema(Schema):
 
 
 class MailedCodeSchema(TicketSchema):
-    """The body of a login by mail: the ticket, and the code that was mailed."""
+    """The body of a login by mail: the ticket and the mailed code."""
 
     class Meta:
-        """Ignore other keys, as logins do."""
+        """Ignore unknown keys, as logins do."""
 
         unknown = EXCLUDE
 
@@ -73,7 +73,7 @@ def request_code(body: Body) -> Response:
     is_served=_is_served,
 )
 def log_in(body: Body) -> Response:
-    """Log in with a code that was mailed; the email counts as verified from then on."""
+    """Log in with a mailed code; the email counts as verified from then on."""
     token = service.log_in(**body)
     response = jsonify(AccessTokenSchema().dump(token))
     set_cookie(response, token.id, token.ttl, token.remember_me)

@@ -17,10 +17,9 @@ __all__ = ["init_app", "views"]
 
 
 def init_app(app: Flask) -> None:
-    """Let users log in by passkeys, if the settings say so.
+    """Enable logins by passkeys if the settings do.
 
-    Raises ConfigurationError without the extra, and for addresses that browsers have no passkeys
-    for.
+    Raises ConfigurationError without the extra, or for a URL for which browsers have no passkeys.
     """
     kinds.register_reset(app, service.reset)
     if not app.config["PASSKEYS"]:

@@ -1,6 +1,6 @@
-"""Checks of what authenticators send, before the library parses it.
+"""Checks of authenticators' data before the library parses it.
 
-Imported only where passkeys are switched on, as CBOR is read by a library of the extra.
+Imported only if passkeys are switched on, because a library of the extra reads CBOR.
 """
 
 from collections import defaultdict
@@ -10,19 +10,19 @@ from typing import Any, NoReturn
 from cbor2 import CBORDecoder
 
 # Bytes of authenticator data before its keys and extensions (WebAuthn, 6.1), and of attested
-# credential data before the id of the credential, whose length its last two bytes are (6.5.1).
+# credential data before the credential id, whose length is in the last two of these bytes (6.5.1).
 HEAD, ATTESTED_HEAD = 37, 18
 FLAGS, HAS_CREDENTIAL = 32, 0x40
 
 
 def check_attestation_object(data: bytes) -> None:
-    """Raise ValueError for an attestation that cannot be parsed in time proportional to it."""
+    """Raise ValueError for an attestation that takes too long to parse."""
     [attestation] = _decode_all(data)
     check_authenticator_data(attestation["authData"])
 
 
 def check_authenticator_data(data: bytes) -> None:
-    """Raise ValueError for authenticator data as `check_attestation_object` does."""
+    """Raise ValueError for authenticator data that takes too long to parse."""
     start = HEAD
     if data[FLAGS] & HAS_CREDENTIAL:
         start += ATTESTED_HEAD
@@ -31,10 +31,10 @@ def check_authenticator_data(data: bytes) -> None:
 
 
 def _decode_all(data: bytes) -> list[Any]:
-    """Return the values of a sequence of CBOR (RFC 8742), which has no tags (CTAP2, 8).
+    """Return the values of a sequence of CBOR (RFC 8742) without tags (CTAP2, 8).
 
-    Tags let one value stand in several places. The library writes out what it has read, so that 200
-    bytes could take minutes.
+    With tags, one value can occur in several places. The library writes out all that it has read,
+    so 200 bytes could take minutes.
     """
     stream = BytesIO(data)
     decoder = CBORDecoder(stream, semantic_decoders=defaultdict(lambda: _refuse))

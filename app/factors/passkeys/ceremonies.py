@@ -1,6 +1,6 @@
-"""The ceremonies of WebAuthn: options for browsers, and the verification of their answers.
+"""The ceremonies of WebAuthn: options for browsers, and verification of their responses.
 
-Imported only where passkeys are switched on, as its library is an extra.
+Imported only if passkeys are switched on, because its library is an extra.
 """
 
 import json
@@ -29,12 +29,12 @@ from .authenticator_data import check_attestation_object, check_authenticator_da
 from .models import Passkey
 from .relying_party import RelyingParty
 
-#: Characters of the reason for which an answer is refused.
+#: Maximum characters of the reason why a response is refused.
 MAX_REASON = 300
 
 
 class Credential(NamedTuple):
-    """What a registration has shown: a new passkey, with its id and key in base64url."""
+    """The result of a registration: a new passkey, with its id and key in base64url."""
 
     credential_id: str
     public_key: str
@@ -45,7 +45,7 @@ class Credential(NamedTuple):
 
 
 class Assertion(NamedTuple):
-    """What a signature has shown beside the possession of the key."""
+    """The result of an assertion: what a signature proves in addition to having the key."""
 
     sign_count: int
     backup_eligible: bool
@@ -53,24 +53,26 @@ class Assertion(NamedTuple):
 
 
 class Ceremonies:
-    """The ceremonies of a relying party; challenges are bytes of the caller's."""
+    """The ceremonies of a relying party; the caller provides challenges as bytes."""
 
     def __init__(self, party: RelyingParty) -> None:
         self._party = party
 
     def user_handle(self, user_id: Id) -> str:
-        """Return the name of a user for authenticators, in base64url, which tells nothing else.
+        """Return the user handle for authenticators in base64url, which reveals nothing else.
 
-        The same for all passkeys of the user: an authenticator keeps one for each.
+        It is the same for all passkeys of the user: an authenticator keeps one passkey for each
+        handle.
         """
         return user_handle(self._party.id, user_id)
 
     def creation_options(
         self, user_id: Id, name: str, challenge: bytes, milliseconds: int, known: Sequence[Passkey]
     ) -> dict[str, Any]:
-        """Return PublicKeyCredentialCreationOptionsJSON; not for authenticators of the known ones.
+        """Return PublicKeyCredentialCreationOptionsJSON that excludes the known authenticators.
 
-        A passkey is discoverable, and its authenticator verifies the user, by a PIN or biometrics.
+        Requires a discoverable passkey and an authenticator that verifies the user, by a PIN or
+        biometrics.
         """
         options = webauthn.generate_registration_options(
             rp_id=self._party.id,
@@ -90,7 +92,7 @@ class Ceremonies:
         return _to_json(options)
 
     def request_options(self, challenge: bytes, milliseconds: int) -> dict[str, Any]:
-        """Return PublicKeyCredentialRequestOptionsJSON, for any passkey of this service."""
+        """Return PublicKeyCredentialRequestOptionsJSON for any passkey of this service."""
         options = webauthn.generate_authentication_options(
             rp_id=self._party.id,
             challenge=challenge,
@@ -100,12 +102,12 @@ class Ceremonies:
         return _to_json(options)
 
     def challenge_of(self, answer: Mapping[str, Any]) -> bytes:
-        """Return the challenge that an answer says it has signed; raise ValueError."""
+        """Return the challenge that a response claims to have signed; raise ValueError."""
         with _verifying():
             return _client_data(answer).challenge
 
     def verify_registration(self, answer: Mapping[str, Any], challenge: bytes) -> Credential:
-        """Return the passkey of a RegistrationResponseJSON; raise ValueError with what is wrong."""
+        """Return the passkey of a RegistrationResponseJSON; raise ValueError if it is invalid."""
         with _verifying():
             _require_own_page(answer)
             check_attestation_object(base64url_to_bytes(answer["response"]["attestationObject"]))
@@ -130,9 +132,9 @@ class Ceremonies:
     def verify_assertion(
         self, answer: Mapping[str, Any], challenge: bytes, public_key: str
     ) -> Assertion:
-        """Verify an AuthenticationResponseJSON but its counter; raise ValueError for a wrong one.
+        """Verify an AuthenticationResponseJSON except its counter; raise ValueError if invalid.
 
-        The caller compares the counter, as it stores it in the same statement.
+        The caller compares the counter in the statement that stores it.
         """
         with _verifying():
             _require_own_page(answer)
@@ -157,7 +159,7 @@ def user_handle(party: str, user_id: Id) -> str:
 
 @contextmanager
 def _verifying() -> Iterator[None]:
-    """Raise ValueError for whatever the library and its parsers raise about an answer."""
+    """Raise ValueError for any error of the library and its parsers about a response."""
     try:
         yield
     except WebAuthnException as error:
@@ -185,7 +187,7 @@ def _descriptor(passkey: Passkey) -> PublicKeyCredentialDescriptor:
 
 
 def _known_transports(names: Sequence[str]) -> list[str]:
-    """Return the transports that the library knows; browsers may get to know others."""
+    """Return the transports that the library knows; browsers may send newer ones."""
     return [known.value for known in AuthenticatorTransport if known.value in names]
 
 

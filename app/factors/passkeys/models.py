@@ -1,4 +1,4 @@
-"""The tables of passkeys, and of the ceremonies under way."""
+"""The tables of passkeys, and of pending ceremonies."""
 
 from datetime import datetime
 
@@ -16,7 +16,7 @@ from app.users.schemas import MAX_CREDENTIAL_ID
 
 
 class Passkey(Model):
-    """A public key whose private key an authenticator of the user has (WebAuthn, section 4)."""
+    """A public key whose private key is in an authenticator of the user (WebAuthn, section 4)."""
 
     __tablename__ = "passkeys"
     __table_args__ = (IDS_GIVEN_ONCE,)
@@ -24,14 +24,14 @@ class Passkey(Model):
     id: Mapped[int] = mapped_column(IntegerId, primary_key=True)
     user_id: Mapped[Id] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     name: Mapped[str | None] = mapped_column(String(MAX_FACTOR_NAME))
-    # In base64url, as is the key, which is in the form of COSE.
+    # In base64url, like the key, which is in COSE format.
     credential_id: Mapped[str] = mapped_column(String(MAX_CREDENTIAL_ID), unique=True)
     public_key: Mapped[str] = mapped_column(Text)
-    # Of signatures; always 0 for authenticators that do not count.
+    # The signature counter; always 0 for authenticators without one.
     sign_count: Mapped[int] = mapped_column(BigInteger)
     # How browsers reach the authenticator, such as "usb".
     transports: Mapped[list[str]] = mapped_column(Json())
-    # Whether the authenticator may copy the private key to others of the user, and has.
+    # Whether the authenticator may copy the private key to other devices, and has done so.
     backup_eligible: Mapped[bool]
     backed_up: Mapped[bool]
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
@@ -39,7 +39,7 @@ class Passkey(Model):
 
 
 class PasskeyChallenge(Model):
-    """What an authenticator is to sign, once: to register a passkey of a user, or to log in."""
+    """A one-time challenge, to register a passkey of a user or to log in."""
 
     __tablename__ = "passkey_challenges"
 

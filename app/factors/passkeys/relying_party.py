@@ -1,4 +1,4 @@
-"""The relying party of WebAuthn: for which domain passkeys are made, and which origins use them."""
+"""The relying party of WebAuthn: the domain of passkeys, and the origins that may use them."""
 
 from ipaddress import ip_address
 from typing import NamedTuple
@@ -9,16 +9,16 @@ from app.settings import Settings
 
 
 class RelyingParty(NamedTuple):
-    """The service, as browsers and authenticators know it."""
+    """The service as browsers and authenticators know it."""
 
     id: str
     name: str
-    # Those of pages, and of apps as their systems name them.
+    # The origins of pages, and of apps in the form of their systems.
     origins: list[str]
 
 
 def read_relying_party(settings: Settings) -> RelyingParty:
-    """Return the relying party of the settings; raise ConfigurationError for one of no use."""
+    """Return the relying party of the settings; raise ConfigurationError if it is invalid."""
     url = urlsplit(settings["PUBLIC_URL"])
     host = url.hostname or ""
     if _is_ip_address(host) or (url.scheme != "https" and host != "localhost"):

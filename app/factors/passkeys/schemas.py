@@ -1,4 +1,4 @@
-"""The schemas of passkeys; what browsers make and read has the names of WebAuthn."""
+"""Schemas of passkeys; data for and from browsers has WebAuthn's names."""
 
 import marshmallow
 from marshmallow import fields, validate
@@ -12,9 +12,10 @@ from app.users.schemas import (
     CredentialIdSchema,
 )
 
-#: Characters of what a browser says of a new passkey in base64url, with keys of RSA and extensions.
+#: Maximum characters of a browser's data about a new passkey in base64url, with RSA keys and
+#: extensions.
 MAX_ATTESTATION = 8192
-#: Transports that a browser names; WebAuthn knows six.
+#: Maximum number of transports that a browser names; WebAuthn knows six.
 MAX_TRANSPORTS = 16
 
 
@@ -23,10 +24,10 @@ def _object(**metadata: object) -> fields.Dict:
 
 
 class AttestationResponseSchema(marshmallow.Schema):
-    """What an authenticator says of a new passkey."""
+    """An authenticator's data about a new passkey."""
 
     class Meta:
-        """Ignore other keys, of which browsers get more."""
+        """Ignore unknown keys, as browsers keep adding some."""
 
         unknown = marshmallow.EXCLUDE
 
@@ -36,7 +37,7 @@ class AttestationResponseSchema(marshmallow.Schema):
 
 
 class RegistrationSchema(CredentialIdSchema):
-    """A new passkey, as `toJSON()` of what a browser has made returns it."""
+    """A new passkey, as returned by `toJSON()` of a browser's credential."""
 
     response = fields.Nested(AttestationResponseSchema, required=True)
 
@@ -77,7 +78,7 @@ class PasskeySchema(Schema):
 
 
 class CreationOptionsSchema(marshmallow.Schema):
-    """What `PublicKeyCredential.parseCreationOptionsFromJSON` reads."""
+    """The argument of `PublicKeyCredential.parseCreationOptionsFromJSON`."""
 
     rp = _object(description="The service.")
     user = _object(description="The user, with an `id` that tells nothing else.")
@@ -90,7 +91,7 @@ class CreationOptionsSchema(marshmallow.Schema):
 
 
 class RequestOptionsSchema(marshmallow.Schema):
-    """What `PublicKeyCredential.parseRequestOptionsFromJSON` reads."""
+    """The argument of `PublicKeyCredential.parseRequestOptionsFromJSON`."""
 
     challenge = fields.String(dump_only=True)
     timeout = fields.Integer(dump_only=True, metadata={"description": "Milliseconds."})
@@ -103,7 +104,7 @@ class PasskeyLoginSchema(marshmallow.Schema):
     """The body of a login by a passkey."""
 
     class Meta:
-        """Ignore other keys, as logins do."""
+        """Ignore unknown keys, as logins do."""
 
         unknown = marshmallow.EXCLUDE
 

@@ -1,4 +1,4 @@
-"""The service for passkeys: register them, log in by them, list and remove them."""
+"""The service for passkeys: register, log in, list and remove."""
 
 import secrets
 from collections.abc import Collection, Mapping, Sequence
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 ceremonies: "AppState[Ceremonies]" = AppState("ceremonies of passkeys")
 
-#: Passkeys of a user.
+#: Maximum number of a user's passkeys.
 MAX_PASSKEYS = 10
 TOO_MANY = {"name": [f"is one too many: a user has at most {MAX_PASSKEYS}"]}
-#: Seconds for which a challenge is valid, the most that WebAuthn recommends for an answer (15.1).
+#: Seconds for which a challenge is valid, the maximum that WebAuthn recommends (15.1).
 CHALLENGE_LIFETIME = 300
-#: Random bytes of a challenge; WebAuthn asks for 16 (13.4.3).
+#: Random bytes of a challenge; WebAuthn requires at least 16 (13.4.3).
 CHALLENGE_BYTES = 32
-# What is said of an answer to a challenge that was not given, is over, or was used.
+# The message for a response to a challenge that is unknown, has expired, or was used.
 UNKNOWN_CHALLENGE = {"credential": ["has a challenge that is over: ask for new options"]}
 REGISTERED = {"credential": ["is registered already"]}
 
@@ -56,10 +56,10 @@ def is_had(user_id: Any) -> ColumnElement[bool]:
 
 
 def begin(user_id: Id) -> dict[str, Any]:
-    """Return the options with which a browser makes a passkey of a user.
+    """Return the options with which a browser creates a passkey for a user.
 
-    Earlier ones of the user are void. Raises ModelNotFound if the user was deleted,
-    EmailProofRequired, and ValidationError for one with MAX_PASSKEYS.
+    Earlier options of the user become invalid. Raises ModelNotFound if the user was deleted,
+    EmailProofRequired, and ValidationError for a user with MAX_PASSKEYS.
     """
     with transaction():
         lock(User.id == user_id)
@@ -73,10 +73,10 @@ def begin(user_id: Id) -> dict[str, Any]:
 
 
 def add(session: LiveToken, answer: Mapping[str, Any], name: str | None) -> Passkey:
-    """Store the passkey that a browser has made; the session is a strong one from then on.
+    """Store a browser's new passkey; the session becomes a strong one.
 
-    Raises TooManyRequests, EmailProofRequired, and ValidationError for an answer that cannot be
-    verified, a passkey that is registered, and a user with MAX_PASSKEYS.
+    Raises TooManyRequests, EmailProofRequired, and ValidationError for a response that cannot be
+    verified, a passkey that is already registered, and a user with MAX_PASSKEYS.
     """
     user_id = session.user_id
     throttles.count(throttles.CREDENTIAL, user_id)
@@ -103,9 +103,9 @@ def add(session: LiveToken, answer: Mapping[str, Any], name: str | None) -> Pass
 
 
 def begin_login() -> dict[str, Any]:
-    """Return the options with which a browser logs a user in; who it is, the answer tells.
+    """Return the options with which a browser logs in a user; the response identifies the user.
 
-    Raises TooManyRequests for a client with too many of them.
+    Raises TooManyRequests for a client with too many requests.
     """
     throttles.count(throttles.PASSKEY_LOGIN, current_network())
     with transaction():
@@ -114,9 +114,9 @@ def begin_login() -> dict[str, Any]:
 
 
 def log_in(answer: Mapping[str, Any]) -> IssuedToken:
-    """Exchange what an authenticator has signed for a session.
+    """Exchange an authenticator's signature for a session.
 
-    Raises LoginFailed, TooManyRequests, and what `login_identified` does.
+    Raises LoginFailed, TooManyRequests, and the errors of `login_identified`.
     """
     with throttles.count_failure(throttles.LOGIN_ADDRESS, current_network()):
         row = _find(Passkey.credential_id == answer["id"])
@@ -125,16 +125,16 @@ def log_in(answer: Mapping[str, Any]) -> IssuedToken:
             user_id = row.user_id if row else None
             record_attempt(Action.LOGIN_FAILED, user_id, reason=PASSKEY)
             raise LoginFailed()
-    # Whoever removes it meanwhile has ended this login, too.
+    # If the passkey is removed meanwhile, this login fails, too.
     is_there = exists().where(Passkey.id == row.id)
     both = (*methods, MULTI_FACTOR)
     return login_identified(row.user_id, is_there, methods=both, passkey=row.id)
 
 
 def verify(user_id: Id, proof: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the methods that an answer of a user's authenticator shows, None for a wrong one.
+    """Return the methods that a response of a user's authenticator shows, None if it is invalid.
 
-    The challenge is that of a login. Call it in a transaction.
+    The challenge is the same as for a login. Call it in a transaction.
     """
     answer = proof.get("credential")
     if answer is None:
@@ -149,7 +149,7 @@ def list_passkeys(user_id: Id) -> Sequence[Passkey]:
 
 
 def find_passkey(user_id: Id, passkey_id: Id | None, named: object) -> Passkey:
-    """Return one of a user's passkeys; raise ModelNotFound with its id as it was asked for."""
+    """Return one of a user's passkeys by the requested id; raise ModelNotFound."""
     row = _find(Passkey.user_id == user_id, Passkey.id == passkey_id)
     if row is None:
         raise ModelNotFound("passkey", named)
@@ -157,7 +157,7 @@ def find_passkey(user_id: Id, passkey_id: Id | None, named: object) -> Passkey:
 
 
 def rename(row: Passkey, name: str) -> Passkey:
-    """Give a passkey another name; raise ModelNotFound if it was removed meanwhile."""
+    """Rename a passkey; raise ModelNotFound if it was removed meanwhile."""
     with transaction():
         if not affected_rows(update(Passkey).where(Passkey.id == row.id).values(name=name)):
             raise ModelNotFound("passkey", row.id)
@@ -165,9 +165,9 @@ def rename(row: Passkey, name: str) -> Passkey:
 
 
 def remove(row: Passkey, proof: Mapping[str, object]) -> None:
-    """Delete a passkey; where logins take a second factor, by a proof of any of the user's.
+    """Delete a passkey; if logins take a second factor, this requires a proof of any of them.
 
-    Raises what `steps.prove` does, and LastCredential for the last way to log in.
+    Raises the errors of `steps.prove`, and LastCredential for the last way to log in.
     """
     if current_app.config["SECOND_FACTOR"]:
         steps.prove(row.user_id, proof)
@@ -187,7 +187,7 @@ def reset(user_id: Id) -> None:
 
 
 def logs_in(user_id: Id, without: str) -> bool:
-    """Tell whether a user has another passkey than the one with this key."""
+    """Return True if a user has another passkey than the one with this key."""
     return any(_key(row) != without for row in list_passkeys(user_id))
 
 
@@ -217,9 +217,9 @@ def _new_challenge(user_id: Id | None) -> bytes:
 
 
 def _take_challenge(answer: Mapping[str, Any], user_id: Id | None) -> bytes | None:
-    """Use up the challenge of an answer; None if it was not given for this. Raises ValueError.
+    """Use up the challenge of a response; None if it had another purpose. Raises ValueError.
 
-    One statement deletes it, so that of concurrent answers one passes.
+    A single statement deletes it, so that only one of concurrent responses succeeds.
     """
     challenge = ceremonies.current.challenge_of(answer)
     given = PasskeyChallenge.digest == token_digest(challenge.hex()), _is_of(user_id)
@@ -233,9 +233,9 @@ def _is_of(user_id: Id | None) -> ColumnElement[bool]:
 
 
 def _use(row: Passkey | None, answer: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the methods that an answer of a passkey shows, None for a wrong one.
+    """Return the methods that a passkey's response shows, None if it is invalid.
 
-    In any case its challenge is used up (WebAuthn, 7.2).
+    The challenge is used up in any case (WebAuthn, 7.2).
     """
     try:
         challenge = _take_challenge(answer, None)
@@ -248,7 +248,7 @@ def _use(row: Passkey | None, answer: Mapping[str, Any]) -> tuple[str, ...] | No
         return None
     if shown.backup_eligible != row.backup_eligible:
         return None
-    # Some do not count at all.
+    # Some authenticators do not count at all.
     counts_up = Passkey.sign_count < shown.sign_count
     is_next = counts_up if shown.sign_count else Passkey.sign_count == 0
     new = {"sign_count": shown.sign_count, "backed_up": shown.backed_up, "last_used": now()}
@@ -260,7 +260,7 @@ def _use(row: Passkey | None, answer: Mapping[str, Any]) -> tuple[str, ...] | No
 
 
 def _methods(row: Passkey) -> tuple[str, ...]:
-    """Return the methods that a signature shows (RFC 8176): a key, and who it is that has it."""
+    """Return the methods that a signature shows (RFC 8176): a key, and the user's verification."""
     return "swk" if row.backup_eligible else "hwk", "user"
 
 

@@ -1,4 +1,4 @@
-"""The endpoints of passkeys; without PASSKEYS they are declared and not served."""
+"""Endpoints of passkeys; without PASSKEYS they are declared but not served."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -64,7 +64,7 @@ def login_options() -> dict[str, Any]:
     is_served=_is_served,
 )
 def log_in(body: Body) -> Response:
-    """Log in by a passkey; the session is one with several factors."""
+    """Log in with a passkey; the session counts as one with several factors."""
     return respond_with_token(service.log_in(body["credential"]))
 
 
@@ -77,9 +77,9 @@ def log_in(body: Body) -> Response:
     is_served=_is_served,
 )
 def options(user: User) -> dict[str, Any]:
-    """Return the options with which a browser makes a passkey, after a recent login.
+    """Return the options with which a browser creates a passkey; requires a recent login.
 
-    The address of the account must be proved.
+    The account's address must be proved.
     """
     require_recent(own_session(user))
     return service.begin(user.id)
@@ -95,7 +95,7 @@ def options(user: User) -> dict[str, Any]:
     is_served=_is_served,
 )
 def add(user: User, body: Body) -> Passkey:
-    """Add the passkey that a browser has made."""
+    """Add a browser's new passkey."""
     session = own_session(user)
     require_recent(session)
     return service.add(session, body["credential"], body.get("name"))
@@ -143,7 +143,7 @@ def rename(user: User, fk: str, body: Body) -> Passkey:
     is_served=_is_served,
 )
 def remove(user: User, fk: str, body: Body) -> None:
-    """Remove a passkey, after a recent login; where logins take a second factor, by one of them."""
+    """Remove a passkey; requires a recent login, and a second factor if logins take one."""
     require_recent(own_session(user))
     service.remove(_find(user, fk), body)
 

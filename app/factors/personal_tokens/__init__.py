@@ -1,4 +1,4 @@
-"""Personal tokens: for programs, which may do less with them than the user who made them."""
+"""Personal tokens: for programs, with at most the permissions of their user."""
 
 from flask import Flask
 
@@ -11,7 +11,7 @@ __all__ = ["init_app", "views"]
 
 
 def init_app(app: Flask) -> None:
-    """Accept personal tokens, if the settings say so."""
+    """Accept personal tokens if the settings do."""
     if app.config["PERSONAL_TOKENS"]:
         identify_personal.set(app, lookup.identify)
         login_methods.register_proved(app, service)

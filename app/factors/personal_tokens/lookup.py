@@ -1,4 +1,4 @@
-"""Who calls with a personal token, and when and from where it was last used."""
+"""The caller with a personal token, and when and from where the token was last used."""
 
 from datetime import datetime, timedelta
 
@@ -21,7 +21,7 @@ from app.users.sessions.transports import COLUMNS
 from .values import is_well_formed
 
 TOKENS, USERS = inspect(AccessToken).columns, inspect(User).columns
-# Those of a disabled user are deleted; the condition is for one who is disabled past the service.
+# Disabling a user deletes the tokens; the condition covers users disabled in the database directly.
 TOKEN_QUERY = PreparedStatement(
     select(*COLUMNS, TOKENS.scopes, TOKENS.last_used)
     .join(USERS.id.table, USERS.id == TOKENS.user_id)
@@ -34,9 +34,9 @@ TOKEN_QUERY = PreparedStatement(
 
 
 def identify(transport: TokenTransport, value: str) -> Identity:
-    """Return the identity of the caller with a personal token, which is in a header only.
+    """Return the identity of a caller with a personal token, which is accepted in headers only.
 
-    Queries are in logs and histories, and a cookie would make a browser's session of it.
+    Query strings end up in logs and histories, and a cookie would turn it into a browser's session.
     """
     if transport.location != HEADER:
         return Identity(error=InvalidToken("Personal tokens are accepted in headers only."))
@@ -52,9 +52,9 @@ def identify(transport: TokenTransport, value: str) -> Identity:
 
 
 def _note_use(digest: str, last_used: datetime | None) -> None:
-    """Store when and from where a token is used, once every TOKEN_TOUCH_INTERVAL.
+    """Store when and from where a token is used, at most once per TOKEN_TOUCH_INTERVAL.
 
-    A database error is logged and not raised: the token is valid in any case.
+    A database error is only logged, because the token is valid in any case.
     """
     time = now()
     latest = time - timedelta(seconds=current_app.config["TOKEN_TOUCH_INTERVAL"])

@@ -13,7 +13,7 @@ from app.rest.collection import served_collections
 from app.rest.fields.base import JsonSchema, Number, Schema, Text, Timestamp, not_blank
 from app.users.models import MAX_TOKEN_NAME
 
-#: Words of all scopes of a personal token together.
+#: Maximum number of words in all scopes of a personal token.
 MAX_WORDS = 200
 WORDS = {READ, WRITE, EXECUTE, EVERY_METHOD}
 
@@ -21,8 +21,8 @@ WORDS = {READ, WRITE, EXECUTE, EVERY_METHOD}
 class ScopesField(fields.Field[Any]):
     """Methods by model, in the words of rules: READ, WRITE, EXECUTE, `*` and names of methods.
 
-    A word with `!` before it takes its methods away again. Models are named as in rules, or by what
-    errors call a row of them.
+    A word with the prefix `!` excludes its methods. Models are named as in rules, or as in errors
+    about one of their rows.
     """
 
     default_error_messages = {
@@ -35,7 +35,7 @@ class ScopesField(fields.Field[Any]):
     }
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Mapping[str, list[str]]:
-        """Return the words by the names that rules have for the models; raise ValidationError."""
+        """Return the words by the models' names in rules; raise ValidationError."""
         if not isinstance(value, dict) or not all(map(_is_list_of_words, value.values())):
             raise self.make_error("invalid")
         if not value:
@@ -51,7 +51,7 @@ class ScopesField(fields.Field[Any]):
         return {name: sorted(named) for name, named in words.items()}
 
     def _check(self, model: str, words: Iterable[str]) -> None:
-        """Raise ValidationError for words that name no method which a token may call."""
+        """Raise ValidationError for words that name no method that a token may call."""
         none = EXCEPT + EVERY_METHOD
         if none in words or all(word.startswith(EXCEPT) for word in words):
             raise self.make_error("empty", name=model)
@@ -81,20 +81,20 @@ def _is_list_of_words(value: object) -> bool:
 
 
 def _models() -> dict[str, str]:
-    """Return the names of models in rules, by these and by what errors call a row."""
+    """Return the models' names in rules, by these and by their names in errors."""
     singular = {row.singular: name for name, row in served_collections.current.items()}
     names = {model: model for model, _ in compiled_rules.current}
     return {name: model for name, model in singular.items() if model in names} | names
 
 
 class EndOfLife(Timestamp):
-    """A point in time in the future; its schema has no example, which would be past some day."""
+    """A time in the future; its schema has no example, which would be in the past some day."""
 
     JSON_SCHEMA: ClassVar[JsonSchema] = {"type": "string", "format": "date-time"}
 
 
 class PersonalTokenSchema(Schema):
-    """A personal token without its value."""
+    """A personal token, without its value."""
 
     handle = fields.String(dump_only=True, metadata={"examples": ["0123456789abcdef"]})
     name = Text(MAX_TOKEN_NAME, required=True, validate=not_blank)
@@ -113,7 +113,7 @@ class PersonalTokenSchema(Schema):
 
 
 class NewPersonalTokenSchema(PersonalTokenSchema):
-    """A personal token that is created: `ttl` are seconds; the answer has its value, once."""
+    """A new personal token: `ttl` is in seconds; only this response has the value."""
 
     ttl = Number(load_only=True)
     token = fields.String(

@@ -22,13 +22,13 @@ from app.users.sessions.tokens import lock
 
 from .values import new_value
 
-#: Personal tokens of a user.
+#: Maximum number of a user's personal tokens.
 MAX_TOKENS = 50
 
 
 @dataclass(frozen=True)
 class NewPersonalToken:
-    """A personal token that was created; the only object with its value."""
+    """A new personal token; the only object with its value."""
 
     value: str = field(repr=False)
     handle: str
@@ -46,10 +46,10 @@ def is_had(user_id: Any) -> ColumnElement[bool]:
 
 
 def end_of_life(ttl: float | None = None, expires_at: datetime | None = None) -> datetime:
-    """Return when a new token ends: after so many seconds, or at this time.
+    """Return when a new token expires: after `ttl` seconds, or at a given time.
 
-    By default after the `ttl` of PERSONAL_TOKENS. Raises ValidationError for a time that is past,
-    or further away than its `max_ttl`.
+    By default after the `ttl` of PERSONAL_TOKENS. Raises ValidationError for a time in the past, or
+    beyond its `max_ttl`.
     """
     settings, time = current_app.config["PERSONAL_TOKENS"], now()
     if ttl is not None and expires_at is not None:
@@ -70,7 +70,7 @@ def create_token(
     scopes: Mapping[str, Collection[str]],
     expires_at: datetime,
 ) -> NewPersonalToken:
-    """Create a personal token of a user; `session` is that of the caller.
+    """Create a personal token of a user; `session` is the caller's.
 
     Raises TooManyRequests, InvalidToken if the session has ended meanwhile, ModelNotFound if the
     user was disabled or deleted, ValidationError for a user with MAX_TOKENS, and
@@ -90,7 +90,8 @@ def create_token(
         ttl=(expires_at - new.created).total_seconds(),
     )
     with transaction():
-        # Who disables the user, or ends the session, either does so before or deletes the token.
+        # A request that disables the user, or ends the session, either came first or deletes the
+        # token.
         lock(User.id == user.id)
         _check(user.id, session)
         if not user.service_account:
@@ -102,7 +103,7 @@ def create_token(
 
 
 def list_tokens(user_id: Id) -> Sequence[AccessToken]:
-    """Return a user's personal tokens, the newest first."""
+    """Return a user's personal tokens, newest first."""
     newest = select(AccessToken).where(*_live_of(user_id))
     return db.session.scalars(
         newest.order_by(AccessToken.created.desc(), AccessToken.handle).limit(MAX_TOKENS)
@@ -128,12 +129,12 @@ def revoke_token(user_id: Id, handle: str) -> None:
 
 
 def logs_in(_user_id: Id, _without: str) -> bool:
-    """Tell that a personal token logs nobody in."""
+    """Return False: nobody can log in with a personal token."""
     return False
 
 
 def _check(user_id: Id, session: LiveToken) -> None:
-    """Raise an error unless the session is open, and the user may have one token more."""
+    """Raise an error unless the session is open and the user may have another token."""
     is_open = AccessToken.digest == session.digest, AccessToken.is_live()
     if db.session.scalar(select(AccessToken.digest).where(*is_open)) is None:
         raise InvalidToken()

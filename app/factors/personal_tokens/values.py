@@ -1,7 +1,7 @@
 """The values of personal tokens: a prefix, random characters, and their checksum.
 
-`ost_`, 40 letters and digits, and 6 for the CRC-32 of the 40, in base 62: secret scanners find such
-a value without mistaking others for it, and one that was mistyped is refused without a query.
+`ost_`, 40 letters and digits, and 6 for the CRC-32 of the 40, in base 62. Secret scanners recognize
+such values reliably, and a mistyped one is refused without a query.
 """
 
 import string
@@ -12,7 +12,7 @@ from app.users.sessions.transports import PERSONAL_PREFIX
 
 # 62 ** 40 possible values are 238 bits.
 RANDOM_LENGTH = 40
-# Those of the largest CRC-32 in base 62.
+# The length of the largest CRC-32 in base 62.
 CHECKSUM_LENGTH = 6
 DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
 LENGTH = len(PERSONAL_PREFIX) + RANDOM_LENGTH + CHECKSUM_LENGTH
@@ -25,7 +25,7 @@ def new_value() -> str:
 
 
 def is_well_formed(value: str) -> bool:
-    """Tell whether a value has the form of a personal token, and its checksum is right."""
+    """Return True if a value has the form of a personal token with a correct checksum."""
     characters = value.removeprefix(PERSONAL_PREFIX)
     if len(value) != LENGTH or len(characters) == LENGTH or not characters.isascii():
         return False
@@ -33,7 +33,7 @@ def is_well_formed(value: str) -> bool:
 
 
 def checksum(characters: str) -> str:
-    """Return the CRC-32 of ASCII characters in base 62, with zeros before it."""
+    """Return the CRC-32 of ASCII characters in base 62, padded with zeros."""
     rest, digits = crc32(characters.encode("ascii")), ""
     for _ in range(CHECKSUM_LENGTH):
         rest, digit = divmod(rest, len(DIGITS))

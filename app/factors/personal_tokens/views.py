@@ -1,4 +1,4 @@
-"""The endpoints of personal tokens; without PERSONAL_TOKENS they are declared and not served."""
+"""Endpoints of personal tokens; without PERSONAL_TOKENS they are declared but not served."""
 
 from collections.abc import Sequence
 
@@ -35,12 +35,12 @@ def _is_served(settings: Settings) -> bool:
     is_served=_is_served,
 )
 def create(user: User, body: Body) -> service.NewPersonalToken:
-    """Create a personal token, after a recent login; its value is in this response alone.
+    """Create a personal token; requires a recent login. Only this response has its value.
 
-    The address of the account must be proved, but for a service account.
+    The account's address must be proved, unless it is a service account.
     """
     session, account = current_identity().require_session(), lookup.get_user(user.id)
-    # The rules let no other than admins come here with the id of somebody else.
+    # The rules permit only admins to use somebody else's id here.
     if account.id != session.user_id and not account.service_account:
         raise errors.AccessDenied("Only the user makes personal tokens of the account.")
     require_recent(session)
@@ -58,7 +58,7 @@ def create(user: User, body: Body) -> service.NewPersonalToken:
     is_served=_is_served,
 )
 def create_service_account(body: Body) -> User:
-    """Create a service account, which never logs in; admins make its personal tokens."""
+    """Create a service account, which cannot log in; admins create its personal tokens."""
     return registration.create_service_account(**body)
 
 
@@ -70,7 +70,7 @@ def create_service_account(body: Body) -> User:
     is_served=_is_served,
 )
 def service_accounts() -> Sequence[User]:
-    """List the service accounts, the oldest first."""
+    """List the service accounts, oldest first."""
     return lookup.list_service_accounts()
 
 
@@ -82,7 +82,7 @@ def service_accounts() -> Sequence[User]:
     is_served=_is_served,
 )
 def list_(user: User) -> Sequence[AccessToken]:
-    """List a user's personal tokens, the newest first."""
+    """List a user's personal tokens, newest first."""
     return service.list_tokens(user.id)
 
 
@@ -95,7 +95,7 @@ def list_(user: User) -> Sequence[AccessToken]:
     is_served=_is_served,
 )
 def find(user: User, handle: str) -> AccessToken:
-    """Show one of a user's personal tokens, by its handle."""
+    """Show one of a user's personal tokens by its handle."""
     return service.find_token(user.id, handle)
 
 
@@ -107,5 +107,5 @@ def find(user: User, handle: str) -> AccessToken:
     is_served=_is_served,
 )
 def revoke(user: User, handle: str) -> None:
-    """End one of a user's personal tokens."""
+    """Revoke one of a user's personal tokens."""
     service.revoke_token(user.id, handle)

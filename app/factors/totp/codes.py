@@ -1,6 +1,6 @@
 """One-time passwords by the clock (RFC 6238), and the encryption of their secrets.
 
-Imported only where second factors are switched on, as its libraries are an extra.
+Imported only if second factors are switched on, because the libraries are an extra.
 """
 
 import hmac
@@ -14,19 +14,18 @@ from flask import current_app
 from app.config import ConfigurationError
 from app.times import now
 
-#: Seconds of a period, and the digits of a code: what every authenticator app knows.
+#: Seconds of a period, and digits of a code: the values that all authenticator apps support.
 PERIOD, DIGITS = 30, 6
-#: Periods that the clock of a device may be ahead or behind (RFC 6238, 5.2, and ASVS 6.5.5).
+#: Periods by which a device's clock may differ (RFC 6238, 5.2, and ASVS 6.5.5).
 DRIFT = 1
-# The command that prints a key: 32 random bytes in the letters of RFC 4648, section 5.
+# The command that prints a key: 32 random bytes in the alphabet of RFC 4648, section 5.
 EXAMPLE = "openssl rand -base64 32 | tr +/ -_"
 
 
 class Codes:
-    """The secrets of an app's users, under the keys of its settings.
+    """Encryption of an app's secrets with the keys of its settings.
 
-    The first key encrypts, all of them decrypt. Raises ConfigurationError for one that cannot be
-    used.
+    The first key encrypts, all keys decrypt. Raises ConfigurationError for an invalid key.
     """
 
     def __init__(self, keys: list[str]) -> None:
@@ -42,24 +41,24 @@ class Codes:
             ) from None
 
     def new_secret(self) -> str:
-        """Return a new secret in base32, of 160 bits (RFC 4226, 4)."""
+        """Return a new 160-bit secret in base32 (RFC 4226, 4)."""
         return pyotp.random_base32()
 
     def encrypt(self, secret: str) -> str:
-        """Return a secret as the database stores it."""
+        """Return an encrypted secret."""
         return self._keys.encrypt(secret.encode()).decode()
 
     def rotate(self, stored: str) -> str:
-        """Return a stored secret under the first key; raise ValueError if no key fits."""
+        """Return a stored secret, encrypted with the first key; raise ValueError if no key fits."""
         try:
             return self._keys.rotate(stored.encode()).decode()
         except InvalidToken:
             raise ValueError("no key of FACTOR_KEYS fits") from None
 
     def matching_step(self, stored: str, code: str, after: int | None) -> int | None:
-        """Return the number of the latest period that a code is of; None if it is of none near now.
+        """Return the latest period with this code; None if no period near the present has it.
 
-        `after` is the period of the last code: one of it or before does not match.
+        `after` is the period of the last code: codes up to it do not match.
         """
         try:
             totp = pyotp.TOTP(self._keys.decrypt(stored.encode()).decode(), digits=DIGITS)
@@ -72,18 +71,18 @@ class Codes:
         latest = max(matching, default=None)
         if latest is None or (after is not None and latest <= after):
             return None
-        # Neighbours may share a code, which must not pass for the next one either.
+        # Adjacent periods may have the same code, which must not count for the second one, either.
         while _is_of(totp, code, latest + 1):
             latest += 1
         return latest
 
     def address(self, secret: str, account: str) -> str:
-        """Return the `otpauth:` address of a secret, which authenticator apps read."""
+        """Return the `otpauth:` URI of a secret, which authenticator apps read."""
         issuer = current_app.config["SERVICE_NAME"]
         return pyotp.TOTP(secret, digits=DIGITS).provisioning_uri(name=account, issuer_name=issuer)
 
     def picture(self, address: str) -> str:
-        """Return the QR code of an address as SVG."""
+        """Return the QR code of a URI as SVG."""
         written = io.BytesIO()
         segno.make(address, error="m", micro=False).save(
             written, kind="svg", xmldecl=False, scale=4, dark="#000", light="#fff"
@@ -92,5 +91,5 @@ class Codes:
 
 
 def _is_of(totp: pyotp.TOTP, code: str, step: int) -> bool:
-    """Return True if a code is that of the period with this number."""
+    """Return True if a code belongs to the period with this number."""
     return hmac.compare_digest(totp.generate_otp(step), code)

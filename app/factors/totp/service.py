@@ -1,4 +1,4 @@
-"""The service for authenticator apps: enrol, confirm, verify and remove them."""
+"""The service for authenticator apps: enrol, confirm, verify and remove."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 codes: "AppState[Codes]" = AppState("codes of authenticator apps")
 
-#: Authenticator apps of a user.
+#: Maximum number of a user's authenticator apps.
 MAX_FACTORS = 5
 TOO_MANY = {"name": [f"is one too many: a user has at most {MAX_FACTORS}"]}
-#: Seconds in which an enrolment is to be confirmed.
+#: Seconds within which an enrolment must be confirmed.
 ENROLMENT_LIFETIME = 900
-# What is shown of a code: spaces may stand in it.
+# Ignored in an entered code: apps show codes with spaces.
 CODE = re.compile(r"[0-9]{6}", re.ASCII)
-#: Characters of a code that are looked at, with spaces.
+#: Maximum characters of an entered code, with spaces.
 MAX_CODE = 16
-# The methods of a login that a code ends (RFC 8176).
+# The methods (RFC 8176) of a login with a code.
 METHODS = ("otp",)
 
 suffices = True
@@ -43,7 +43,7 @@ suffices = True
 
 @dataclass(frozen=True)
 class NewFactor:
-    """A factor that was made; the only object with its secret."""
+    """A new factor; the only object with its secret."""
 
     id: int
     name: str | None
@@ -59,9 +59,9 @@ def is_had(user_id: Any) -> ColumnElement[bool]:
 
 
 def begin(user_id: Id, name: str | None = None) -> NewFactor:
-    """Make a factor, which is to be confirmed; another one that was not is deleted.
+    """Create a factor that must be confirmed; an earlier unconfirmed one is deleted.
 
-    Raises ModelNotFound if the user was deleted, EmailProofRequired, and ValidationError for one
+    Raises ModelNotFound if the user was deleted, EmailProofRequired, and ValidationError for a user
     with MAX_FACTORS.
     """
     secret = codes.current.new_secret()
@@ -82,7 +82,7 @@ def begin(user_id: Id, name: str | None = None) -> NewFactor:
 
 
 def confirm(user_id: Id, proof: Mapping[str, object]) -> tuple[str, ...] | None:
-    """Confirm the factor that was made last; return the methods, None for a wrong code.
+    """Confirm the factor created last; return the methods, None for a wrong code.
 
     Call it in a transaction. Raises EmailProofRequired.
     """
@@ -98,7 +98,7 @@ def confirm(user_id: Id, proof: Mapping[str, object]) -> tuple[str, ...] | None:
 
 
 def verify(user_id: Id, proof: Mapping[str, object]) -> tuple[str, ...] | None:
-    """Return the methods that a code shows, None for a wrong one or one that was used before.
+    """Return the methods that a code shows, None for a wrong or used one.
 
     Call it in a transaction.
     """
@@ -113,7 +113,7 @@ def list_factors(user_id: Id) -> Sequence[Factor]:
 
 
 def find_factor(user_id: Id, factor_id: Id | None, named: object) -> Factor:
-    """Return one of a user's factors; raise ModelNotFound with its id as it was asked for."""
+    """Return one of a user's factors by the requested id; raise ModelNotFound."""
     row = db.session.scalar(select(Factor).where(*_confirmed(user_id), Factor.id == factor_id))
     if row is None:
         raise ModelNotFound("factor", named)
@@ -143,16 +143,16 @@ def rotate_keys() -> int:
 
 
 def logs_in(_user_id: Id, _without: str) -> bool:
-    """Tell that an authenticator app alone logs nobody in."""
+    """Return False: nobody can log in with an authenticator app alone."""
     return False
 
 
 def _use(
     user_id: Id, proof: Mapping[str, object], *conditions: ColumnElement[bool], **new: object
 ) -> int | None:
-    """Use a code with a factor that meets the conditions; return the id of the factor, or None.
+    """Use a code with a factor that meets the conditions; return the factor's id, or None.
 
-    One statement notes the period, so that of concurrent uses of a code one passes.
+    A single statement stores the period, so that only one of concurrent uses of a code succeeds.
     """
     code = str(proof.get("code", ""))[:MAX_CODE].replace(" ", "")
     if not CODE.fullmatch(code):

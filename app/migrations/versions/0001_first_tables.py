@@ -87,7 +87,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop all tables, and everything in them."""
+    """Drop all tables with their contents."""
     op.drop_table("role_mappings")
     op.drop_table("roles")
     op.drop_table("todos")

@@ -1,4 +1,4 @@
-"""Usernames are unique whatever their case and Unicode form."""
+"""Usernames are unique regardless of case and Unicode form."""
 
 import unicodedata
 from collections import defaultdict
@@ -26,7 +26,7 @@ users = sa.table(
 
 
 def upgrade() -> None:
-    """Add the column that is compared; stop before any change if two users would share a name."""
+    """Add the column that is compared; fail before any change if two users would share a name."""
     keys = _keys()
     op.add_column("users", sa.Column("username_key", sa.String(LONGEST)))
     fill = users.update().where(users.c.id == sa.bindparam("row"))
@@ -37,14 +37,14 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Compare usernames as they were typed again."""
+    """Compare usernames as typed again."""
     op.drop_index("uq_users_realm_username_key", "users")
     op.create_index("uq_users_realm_username", "users", ["realm", "username"], unique=True)
     op.drop_column("users", "username_key")
 
 
 def _keys() -> list[dict[str, object]]:
-    """Return the key of each user that has a username."""
+    """Return the key of each user with a username."""
     named = sa.select(users.c.id, users.c.realm, users.c.username).order_by(users.c.id)
     rows = op.get_bind().execute(named.where(users.c.username.is_not(None))).all()
     sharing = defaultdict(list)

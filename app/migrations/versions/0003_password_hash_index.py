@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Sort hashes by code point, which SQLite does by itself, and index them."""
+    """Sort hashes by code point, as SQLite does by default, and index them."""
     _collate("C")
     op.create_index("ix_users_password_hash", "users", ["password_hash"])
 

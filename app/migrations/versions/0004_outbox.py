@@ -48,6 +48,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop the tables, and with them what is not delivered."""
+    """Drop the tables, and with them all pending deliveries."""
     op.drop_table("deliveries")
     op.drop_table("outbox")

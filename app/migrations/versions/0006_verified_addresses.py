@@ -15,14 +15,14 @@ tokens = sa.table(
 
 
 def upgrade() -> None:
-    """Add the column; resets that are under way were mailed to the address of their user."""
+    """Add the column; pending resets were mailed to their user's address."""
     op.add_column("access_tokens", sa.Column("email", sa.String(320)))
     owner = sa.select(users.c.email).where(users.c.id == tokens.c.user_id).scalar_subquery()
     op.execute(tokens.update().where(tokens.c.scope.is_not(None)).values(email=owner))
 
 
 def downgrade() -> None:
-    """Drop the column, and the tokens that mean nothing without it."""
+    """Drop the column, and the tokens that require it."""
     scopes = ("verify-email", "change-email")
     op.execute(tokens.delete().where(tokens.c.scope.in_(scopes)))
     op.drop_column("access_tokens", "email")

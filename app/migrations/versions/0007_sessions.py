@@ -12,7 +12,7 @@ time = sa.DateTime(timezone=True)
 
 
 def upgrade() -> None:
-    """Add the columns; the cookies of existing sessions outlive the browser's session."""
+    """Add the columns; cookies of existing sessions persist after the browser is closed."""
     op.add_column("users", sa.Column("disabled_at", time))
     op.add_column("access_tokens", sa.Column("last_used", time))
     op.add_column(

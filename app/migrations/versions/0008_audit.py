@@ -15,7 +15,7 @@ user_id = id_storage(app_id_form().name)
 
 
 def upgrade() -> None:
-    """Create the table; without foreign keys, as the records of deleted users stay."""
+    """Create the table; without foreign keys, because records outlive deleted users."""
     op.create_table(
         "audit",
         sa.Column("id", row_id, nullable=False),
@@ -34,5 +34,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop the table, and every record in it."""
+    """Drop the table with all records."""
     op.drop_table("audit")

@@ -18,7 +18,7 @@ NO_PASSWORD = "!"  # noqa: S105 no password
 
 
 def upgrade() -> None:
-    """Create the tables; users need no password any more."""
+    """Create the tables; passwords become optional."""
     _set_nullable(True)
     op.create_table(
         "identities",
@@ -59,7 +59,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop the tables; users without a password keep none, and set one by a reset."""
+    """Drop the tables; users without a password can set one by a reset."""
     op.drop_table("login_flows")
     op.drop_table("identities")
     op.execute(
@@ -73,8 +73,8 @@ def downgrade() -> None:
 def _set_nullable(nullable: bool) -> None:
     """Change the column of password hashes.
 
-    SQLite changes no column, and to copy the table it would have to drop it, and every row that
-    refers to it: there another column takes its place.
+    SQLite cannot change the column, and copying the table would drop it and every row that refers
+    to it: there another column takes its place.
     """
     if op.get_context().dialect.name == "postgresql":
         op.alter_column("users", "password_hash", nullable=nullable)

@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Add the column; events that are recorded already have no request id."""
+    """Add the column; existing events have no request id."""
     op.add_column("outbox", sa.Column("request_id", sa.String(64)))
 
 

@@ -9,7 +9,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Begin the unique index with the email, and index usernames as they are written."""
+    """Begin the unique index with the email, and index usernames as typed."""
     op.create_index("uq_users_email_realm", "users", ["email", "realm"], unique=True)
     op.drop_index("uq_users_realm_email", "users")
     op.create_index("ix_users_username", "users", ["username"])

@@ -1,4 +1,4 @@
-"""Identities that somebody else may have added, before the owner of the address proved it."""
+"""Identities that somebody else may have added before the owner proved the address."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -18,7 +18,7 @@ audit = sa.table("audit", sa.column("user_id"), sa.column("action"), sa.column("
 
 
 def upgrade() -> None:
-    """Add the column; users whose address is verified keep what the audit log does not doubt."""
+    """Add the column; verified users keep their identities unless the audit log raises doubts."""
     op.add_column("identities", sa.Column("proven_email", sa.String(320)))
     verified = sa.select(users.c.email).where(
         users.c.id == identities.c.user_id, users.c.email_verified

@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Add the column; of events that are recorded already no language is known."""
+    """Add the column; the languages of existing events are unknown."""
     op.add_column("outbox", sa.Column("languages", sa.String(20)))
 
 

@@ -1,4 +1,4 @@
-"""How and when the user of a session was authenticated."""
+"""How and when a session's user was authenticated."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Add the columns; of sessions that are open already no method is known."""
+    """Add the columns; the methods of open sessions are unknown."""
     op.add_column("access_tokens", sa.Column("methods", sa.String(64)))
     op.add_column("access_tokens", sa.Column("authenticated_at", sa.DateTime(timezone=True)))
 

@@ -1,4 +1,4 @@
-"""Service accounts: users who never log in."""
+"""Service accounts: users who cannot log in."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Add the column; none of the users is one."""
+    """Add the column; no existing user is a service account."""
     op.add_column(
         "users",
         sa.Column("service_account", sa.Boolean(), nullable=False, server_default=sa.false()),

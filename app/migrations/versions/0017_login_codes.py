@@ -1,4 +1,4 @@
-"""Logins by mail that are under way."""
+"""Pending logins by mail."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -22,6 +22,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop the table, and the tickets of logins under way."""
+    """Drop the table and the tickets of pending logins."""
     op.execute("DELETE FROM access_tokens WHERE scope = 'login-code'")
     op.drop_table("login_codes")

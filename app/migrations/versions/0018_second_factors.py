@@ -62,7 +62,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop the tables, and the logins under way."""
+    """Drop the tables and pending logins."""
     op.execute("DELETE FROM access_tokens WHERE scope = 'login-ticket'")
     for name in ("login_tickets", "recovery_codes", "factors"):
         op.drop_table(name)

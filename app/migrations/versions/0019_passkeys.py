@@ -1,4 +1,4 @@
-"""Passkeys, and the ceremonies under way."""
+"""Passkeys, and pending ceremonies."""
 
 import sqlalchemy as sa
 from alembic import op

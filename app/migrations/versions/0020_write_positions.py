@@ -1,4 +1,4 @@
-"""Positions of the last writes of sessions, for reads from standbys."""
+"""Log positions of the last writes of sessions, for reads from standbys."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Add the column; sessions that there are have none."""
+    """Add the column; it is empty for existing sessions."""
     op.add_column("access_tokens", sa.Column("write_position", sa.BigInteger()))
 
 

@@ -1,4 +1,4 @@
-"""Factors and passkeys are added to proved addresses only, which need not be noted with each."""
+"""Factors and passkeys require a proved address, so their rows need not record it."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,12 +10,12 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Drop the columns, which no release had."""
+    """Drop the columns, which were in no release."""
     for table in ("factors", "passkeys"):
         op.drop_column(table, "proven_email")
 
 
 def downgrade() -> None:
-    """Add them again, without what they had."""
+    """Add them again, empty."""
     for table in ("factors", "passkeys"):
         op.add_column(table, sa.Column("proven_email", sa.String(320)))

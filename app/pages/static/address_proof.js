@@ -1,4 +1,4 @@
-// The form by which a user proves an email address: it has a code mailed, and takes it.
+// The form by which a user proves an email address with a mailed code.
 
 import { call } from "./api.js";
 import { page } from "./page.js";
@@ -11,8 +11,8 @@ const PATH = `/${page.users}/email-code`;
 /**
  * The form; calls `onProof` when the address is proved.
  *
- * `text` says whose address it is, `email` is a new one, `optionsOf` makes the options of a call from
- * its body, and `actions` are further buttons.
+ * `text` says whose address it is, `email` is a new one, `optionsOf` makes the options of a call
+ * from its body, and `actions` are further buttons.
  */
 export function AddressProof({ text, email, optionsOf, onProof, actions }) {
   const [isMailed, setMailed] = useState(false);

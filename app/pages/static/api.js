@@ -4,14 +4,14 @@ import { page } from "./page.js";
 import { authentication, end, session } from "./session.js";
 
 const NO_ANSWER = { message: "The service does not answer: try again." };
-// What an ended session is answered with. Where it may also be a refusal, that is no reason to end.
+// Error codes of an ended session. Where one may also be a denial, the session goes on.
 const ENDED = ["INVALID_TOKEN", ...(page.refusedStatus === 401 ? [] : ["AUTHORIZATION_REQUIRED"])];
 
-// By the code of an answer, what asks the user for what the call takes before it; it resolves to
+// By an error's code: asks the user for what the call requires first, and resolves to
 // whether that was done.
 const askers = {};
 
-/** An answer that is an error: its status, code, details, and texts by field. */
+/** An error response: its status, code, details, and messages by field. */
 export class ApiError extends Error {
   constructor(status, body, headers = new Headers()) {
     super(body?.message ?? `The service answered with the status ${status}.`);
@@ -24,7 +24,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Set the function that is called for an answer with this code: the call is repeated after it. */
+/** Set the function to call for an error with this code; the call is repeated afterwards. */
 export function onAnswer(code, ask) {
   askers[code] = ask;
 }
@@ -43,9 +43,9 @@ export function urlOf(path, query = {}) {
 /**
  * Call the API; return status, body and headers.
  *
- * Throws an ApiError for an error, with status 0 when there is no answer. A call that takes a more
- * recent login, or a proof of the address, is repeated after each of them, unless it `isFinal`.
- * `body` becomes JSON unless it is a form with files, and with `isFile` the body of the answer is a
+ * Throws an ApiError for an error, with status 0 if there is no response. A call that requires a
+ * more recent login, or a proof of the address, is repeated after each of them, unless it `isFinal`.
+ * `body` becomes JSON unless it is a form with files, and with `isFile` the response's body is a
  * Blob.
  */
 export async function call(verb, path, options = {}) {

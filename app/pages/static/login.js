@@ -1,4 +1,4 @@
-// The login of a page: password, mailed code or passkey, and the second step where there is one.
+// The login of a page: password, mailed code or passkey, and the second step if there is one.
 
 import { AddressProof } from "./address_proof.js";
 import { call } from "./api.js";
@@ -11,7 +11,7 @@ import { html, useEffect, useRef, useState } from "./view.js";
 
 /** The path of the login in the API. */
 export const LOGIN = `/${page.users}/login`;
-// The step that a login begins with.
+// The first step of a login.
 const FIRST = "first";
 const WRONG = {
   password: "The email or the password is wrong.",
@@ -33,7 +33,7 @@ const TITLES = {
  * The forms of a login, one after the other.
  *
  * `First` is another first form, such as that of a registration, which ends with a login; `children`
- * stand below it.
+ * are shown below it.
  */
 export function Login({ title, First = PasswordForm, children }) {
   const [step, setStep] = useState({ name: FIRST });
@@ -47,7 +47,7 @@ export function Login({ title, First = PasswordForm, children }) {
   }, [step]);
 
   const finish = ({ body }) => begin(body, email);
-  /** Do the first step of a login, and go on where it takes a second one; `wrong` says that it failed. */
+  /** Do the first step of a login, and the second if required; `wrong` is the message for a failure. */
   const first = async (path, body, { name = body.email ?? "", wrong } = {}) => {
     setEmail(name);
     try {
@@ -70,7 +70,7 @@ export function Login({ title, First = PasswordForm, children }) {
   </section>`;
 }
 
-// What a code of an error leads to, from its details.
+// The next step for an error's code, from its details.
 const STEPS = {
   LOGIN_FAILED_EMAIL_NOT_VERIFIED: async ({ userId }) => ({ name: "unverified", userId }),
   SECOND_FACTOR_REQUIRED: async (details) => ({ name: "factor", ...details }),
@@ -86,7 +86,7 @@ const STEPS = {
   },
 };
 
-/** Make a second factor; return the step that adds it. */
+/** Add a second factor; return the step that confirms it. */
 async function enrol(ticket) {
   const { body } = await call("POST", `${LOGIN}/enrol`, { ...withTicket(ticket), isFinal: true });
   return { name: "enrolment", ticket, made: body };
@@ -97,7 +97,7 @@ function withTicket(ticket, body = {}) {
   return ticket ? { body: { ticket, ...body } } : { body, credentials: "same-origin" };
 }
 
-/** Go on with a login by an identity provider that has led back here; return what went wrong with it. */
+/** Continue a login by an identity provider that has redirected here; return its error. */
 function useProviderError(setStep) {
   const [told, tell] = useState("");
   useEffect(() => {
@@ -105,7 +105,7 @@ function useProviderError(setStep) {
     if (!code) {
       return;
     }
-    // Once: not again when the page is loaded again.
+    // Only once, not again when the page is reloaded.
     history.replaceState(null, "", location.pathname + location.hash);
     const next = code.startsWith("SECOND_FACTOR_") && STEPS[code];
     const failed = code === "ACCOUNT_EXISTS" ? WRONG.taken : WRONG.provider;
@@ -191,7 +191,7 @@ function EnrolmentForm({ finish, step, setStep }) {
 
 /** The secret of a new authenticator app, as a QR code and as a text to type. */
 export function Secret({ made }) {
-  // An image, since the document of a picture runs no script and loads nothing.
+  // An image element, because an SVG in it runs no script and loads nothing.
   const picture = `data:image/svg+xml;utf8,${encodeURIComponent(made.svg)}`;
   return html`<div class="secret">
     <img src=${picture} width="200" height="200" alt="QR code for an authenticator app" />
@@ -211,7 +211,7 @@ function UnverifiedNote({ step, setStep }) {
   `;
 }
 
-/** The field of the realm, where logins need one. */
+/** The field of the realm, if logins need one. */
 export function RealmField({ problem }) {
   return page.realmRequired && html`<${Field} label="Realm" name="realm" required problem=${problem} />`;
 }
@@ -220,7 +220,7 @@ function back(setStep) {
   return html`<button type="button" onClick=${() => setStep({ name: FIRST })}>Back</button>`;
 }
 
-/** Return the values of a form that are filled in. */
+/** Return the values of a submitted form. */
 export function withoutEmpty(values) {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value));
 }

@@ -1,3 +1,3 @@
-// What the service tells a page: paths and settings.
+// The service's settings for a page: paths and features.
 
 export const page = JSON.parse(document.body.dataset.page);

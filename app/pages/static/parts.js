@@ -1,21 +1,21 @@
-// Parts that pages are made of: forms, fields, dialogs, notices, times.
+// Parts of pages: forms, fields, dialogs, notices, times.
 
 import { session, watchSession } from "./session.js";
 import { html, useCallback, useEffect, useId, useRef, useState } from "./view.js";
 
 let showNotice = () => {};
 
-/** Tell the user what was done; it is read aloud, and goes after some seconds or at the next click. */
+/** Show what was done; it is read aloud, and disappears after some seconds or at the next click. */
 export function notify(text) {
   showNotice({ text });
 }
 
-/** Tell the user what went wrong; it stays until it is dismissed or followed by something else. */
+/** Show what went wrong; it stays until it is dismissed or replaced. */
 export function notifyProblem(text) {
   showNotice({ text, isProblem: true });
 }
 
-/** Where notices appear; one in a page. */
+/** The place of notices; one in a page. */
 export function Notices() {
   const [{ text, isProblem }, setNotice] = useState({ text: "" });
   const clear = () => setNotice({ text: "" });
@@ -27,14 +27,14 @@ export function Notices() {
       return undefined;
     }
     const timer = setTimeout(clear, 6000);
-    // Whoever goes on has read it, and shall see what is under it.
+    // A user who goes on has read it, and needs to see what it covers.
     addEventListener("click", clear, true);
     return () => {
       clearTimeout(timer);
       removeEventListener("click", clear, true);
     };
   }, [text, isProblem]);
-  // The region is there before its text, without which it would not be read aloud.
+  // The region must exist before its text, which would otherwise not be read aloud.
   return html`<div role="status">
     ${text &&
     html`<p class="notice">
@@ -43,14 +43,14 @@ export function Notices() {
   </div>`;
 }
 
-/** Return the session; the component is drawn again at every login and logout. */
+/** Return the session; the component is rendered again at every login and logout. */
 export function useSession() {
   const [current, setCurrent] = useState(session);
   useEffect(() => watchSession(() => setCurrent(session())), []);
   return current;
 }
 
-/** Return what a call answers as `{value, problem, isLoading, reload}`; again when `inputs` change. */
+/** Return a call's result as `{value, problem, isLoading, reload}`; repeated if `inputs` change. */
 export function useCall(fetcher, inputs) {
   const [state, setState] = useState({ value: null, problem: null, isLoading: true });
   const newest = useRef(0);
@@ -61,7 +61,7 @@ export function useCall(fetcher, inputs) {
       (value) => ({ value, problem: null }),
       (problem) => ({ value: null, problem }),
     );
-    // An answer that a newer call has overtaken is not shown.
+    // A response that a newer call has overtaken is not shown.
     if (mine === newest.current) {
       setState({ ...after, isLoading: false });
     }
@@ -73,7 +73,7 @@ export function useCall(fetcher, inputs) {
   return { ...state, reload: load };
 }
 
-/** What `useCall` has got, drawn by `children`; or that it is loading, or what went wrong. */
+/** The result of `useCall`, rendered by `children`; or that it is loading, or its error. */
 export function Loaded({ of: { value, problem, reload }, children }) {
   if (problem) {
     return html`<${Problem} problem=${problem} /><${Action} onClick=${reload}>Try again<//>`;
@@ -90,7 +90,7 @@ export function Card({ title, children }) {
   </section>`;
 }
 
-/** What an error says, but for what stands at the fields of the form that it is in. */
+/** An error's message, except for the parts shown at the fields of its form. */
 export function Problem({ problem, fields = [] }) {
   const element = useRef();
   useEffect(() => {
@@ -130,12 +130,12 @@ export function Field({ label, name, problem, hint, children, ...input }) {
 }
 
 /**
- * A form: calls `onSubmit` with what is filled in, shows what goes wrong, and is busy meanwhile.
+ * A form: calls `onSubmit` with its values, shows errors, and is busy meanwhile.
  *
  * The second argument of `onSubmit` is the element, for files.
  *
  * `children` is a function of the problem, for the fields; `look` is the class of the button. With
- * `isEmptied`, nothing stays filled in when it is done.
+ * `isEmptied`, the form is emptied afterwards.
  */
 export function Form(properties) {
   const { onSubmit, children, label, submit, fields = [], actions, look = "strong", isEmptied } = properties;
@@ -174,7 +174,7 @@ export function Form(properties) {
   </form>`;
 }
 
-/** A button that does something at the service: it is busy meanwhile, and tells what goes wrong. */
+/** A button that calls the service: it is busy meanwhile, and shows errors. */
 export function Action({ onClick, children, className = "", ...rest }) {
   const [isBusy, setBusy] = useState(false);
   const run = async () => {
@@ -195,14 +195,14 @@ export function Action({ onClick, children, className = "", ...rest }) {
   </button>`;
 }
 
-/** A modal dialog; Escape calls `onClose`. The focus goes back to where it was. */
+/** A modal dialog; Escape calls `onClose`. The focus returns to where it was. */
 export function Dialog({ title, onClose, children }) {
   const dialog = useRef();
   const id = useId();
   useEffect(() => {
     const before = document.activeElement;
     dialog.current.showModal();
-    // While the dialog is there, nothing else can have the focus.
+    // While the dialog is open, nothing else can have the focus.
     return () => queueMicrotask(() => before?.isConnected && before.focus());
   }, []);
   return html`<dialog ref=${dialog} aria-labelledby=${id} onClose=${onClose}>
@@ -236,7 +236,7 @@ export function CopyButton({ text, children = "Copy" }) {
   <//>`;
 }
 
-/** Offer a text, or what was downloaded, as a file to save. */
+/** Offer a text or a downloaded file to be saved. */
 export function save(name, content, type = content.type ?? "text/plain") {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([content], { type }));

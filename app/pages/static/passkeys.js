@@ -1,21 +1,21 @@
-// What a browser makes and signs with passkeys.
+// The browser's functions for passkeys.
 
 import { ApiError } from "./api.js";
 
 const NOT_DONE = "The passkey was not used: it was cancelled, or this device has none for this site.";
 
-/** Tell whether the browser has passkeys, and says so in a way that this page understands. */
+/** Return true if the browser supports passkeys, in the form that this page uses. */
 export function hasPasskeys() {
   return typeof globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON === "function";
 }
 
-/** Return the JSON of a new passkey, made with the service's options. */
+/** Return the JSON of a new passkey, created with the service's options. */
 export async function makePasskey(options) {
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
   return (await tried(navigator.credentials.create({ publicKey }))).toJSON();
 }
 
-/** Return the JSON of what a passkey has signed, with the service's options. */
+/** Return the JSON of a passkey's signature, with the service's options. */
 export async function sign(options) {
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
   return (await tried(navigator.credentials.get({ publicKey }))).toJSON();

@@ -1,4 +1,4 @@
-// The forms by which a user proves who it is: password, code or passkey, whichever the account has.
+// The forms by which users prove their identity: password, code or passkey.
 
 import { call } from "./api.js";
 import { page } from "./page.js";
@@ -7,7 +7,7 @@ import { hasPasskeys, sign } from "./passkeys.js";
 import { session } from "./session.js";
 import { html, useState } from "./view.js";
 
-/** Return the JSON of what a passkey of the user has signed. */
+/** Return the JSON of a signature by a passkey of the user. */
 export async function signWithPasskey() {
   const { body } = await call("POST", `/${page.users}/login/passkey/options`, { body: {} });
   return sign(body);
@@ -46,7 +46,7 @@ export function CodeField(properties) {
   return html`<${Field} name="code" required maxlength="64" autocomplete="one-time-code" autocapitalize="none" spellcheck=${false} ...${properties} />`;
 }
 
-/** The field of a password that the user has; password managers are told whose it is. */
+/** The field of the user's current password; password managers are told whose it is. */
 export function PasswordField(properties) {
   const email = session()?.email;
   return html`

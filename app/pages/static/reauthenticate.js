@@ -1,4 +1,4 @@
-// The dialogs that ask a user for what a call takes before it: a recent or a strong login, or a proof
+// The dialogs that ask for what a call requires first: a recent or a strong login, or a proof
 // of the email address.
 
 import { AddressProof } from "./address_proof.js";
@@ -9,7 +9,7 @@ import { Proofs } from "./proofs.js";
 import { session } from "./session.js";
 import { html, useEffect, useState } from "./view.js";
 
-/** Where the dialogs appear; one in a page. */
+/** The place of the dialogs; one in a page. */
 export function Reauthentication() {
   const [asked, setAsked] = useState(null);
   useEffect(() => {
@@ -53,5 +53,5 @@ function AddressDialog({ email, onClose }) {
   <//>`;
 }
 
-// By the code of the answer that asks for it.
+// By the code of the error.
 const DIALOGS = { STRONGER_LOGIN_REQUIRED: ProofDialog, EMAIL_PROOF_REQUIRED: AddressDialog };

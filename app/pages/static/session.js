@@ -1,5 +1,5 @@
-// The session of a page: in memory and in sessionStorage, so that it ends with the tab. That of a login
-// by an identity provider is in cookies, of which scripts can read the one with the user's id.
+// The session of a page: in memory and sessionStorage, so that it ends with the tab. After a login
+// by an identity provider it is in cookies; scripts can read the one with the user's id.
 
 import { page } from "./page.js";
 
@@ -28,13 +28,13 @@ export function endReason() {
   return reason;
 }
 
-/** Call a function at every login and logout; returns the function that ends this. */
+/** Call a function at every login and logout; returns a function that stops this. */
 export function watchSession(callback) {
   watchers.add(callback);
   return () => watchers.delete(callback);
 }
 
-/** Begin a session with the answer of a login. */
+/** Begin a session with the response of a login. */
 export function begin(answer, email = "") {
   const expires = Date.now() + answer.ttl * 1000;
   lastActivity = Date.now();
@@ -53,7 +53,7 @@ export async function logOut(why = "") {
   const request = { method: "POST", keepalive: true, ...authentication() };
   const url = `${page.root}/${page.users}/logout`;
   end(why);
-  // Without an answer the token ends when it expires; nobody has it any more.
+  // If the call fails, the token expires later; nobody has it any more.
   await fetch(url, request).catch(() => {});
 }
 

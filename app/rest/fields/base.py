@@ -45,7 +45,7 @@ PASSTHROUGH_SERIALIZERS = (
 
 
 class FieldOptions(TypedDict, total=False):
-    """The arguments that all fields have, of those of marshmallow."""
+    """The arguments of marshmallow's fields that all fields take."""
 
     required: bool
     allow_none: bool
@@ -73,7 +73,7 @@ def validation_cost(validator: object) -> int:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Tell whether a value of JSON is a number."""
+    """Return True if a JSON value is a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -110,14 +110,14 @@ def parse_uuid(value: object) -> UUID:
 
 
 def unify_messages(field: Field) -> None:
-    """Let a field say of a missing value what all do, unless it has a message of its own."""
+    """Set the common message for a missing value, unless the field has its own."""
     usual, messages = fields.Field.default_error_messages, field.error_messages
     blank = {key: BLANK for key in ("required", "null") if messages[key] == usual[key]}
     field.error_messages = {**messages, **blank}
 
 
 class Schema(marshmallow.Schema):
-    """The base class of schemas, of marshmallow's; it refuses unknown and read-only properties."""
+    """The base class of marshmallow schemas; it refuses unknown and read-only properties."""
 
     error_messages = {
         "unknown": UNKNOWN_PROPERTY,
@@ -125,13 +125,13 @@ class Schema(marshmallow.Schema):
     }
 
     def on_bind_field(self, field_name: str, field_obj: Field) -> None:
-        """Say the same of what is missing, whatever the field's type."""
+        """Use one message for missing values of every field type."""
         unify_messages(field_obj)
 
     def handle_error(
         self, error: ValidationError, data: object, *, many: bool, **kwargs: object
     ) -> None:
-        """Report read-only properties as such, not as unknown."""
+        """Report read-only properties as read-only instead of unknown."""
         found = error.messages_dict
         for messages in found.values() if many else [found]:
             for name, field in self.fields.items():
@@ -205,14 +205,14 @@ class Int32(Integer):
 
 
 class Parsed(fields.Field[T], Generic[T]):
-    """A field whose values a function reads, and another one writes."""
+    """A field with functions that convert to and from JSON."""
 
     # JSON Schema keywords that apispec cannot derive from the field.
     JSON_SCHEMA: ClassVar[JsonSchema] = {}
 
     @staticmethod
     def parse(value: object) -> T:
-        """Return the value that a client wrote; raise ValueError if it is none."""
+        """Return the value that a client has sent; raise ValueError if it is invalid."""
         raise NotImplementedError
 
     @staticmethod
@@ -235,19 +235,19 @@ class Parsed(fields.Field[T], Generic[T]):
 
 
 class Number(Parsed[float]):
-    """A number, as JavaScript has them: 64 bits of floating point, not infinite."""
+    """A number as in JavaScript: a finite 64-bit floating-point number."""
 
     parse = staticmethod(parse_number)
     default_error_messages = {"invalid": "must be a number"}
 
     @staticmethod
     def write(value: float, /) -> float:
-        """Return a whole number as such, as JavaScript writes it; SQLite returns either."""
+        """Return whole numbers as int, as JavaScript writes them; SQLite returns either type."""
         return value if abs(value) > MAX_SAFE or value != int(value) else int(value)
 
 
 class Boolean(fields.Boolean):
-    """True or false; also as the strings "true" and "false", which forms send."""
+    """True or false; also the strings "true" and "false", which forms send."""
 
     truthy = {True, "true"}
     falsy = {False, "false"}
@@ -257,8 +257,8 @@ class Boolean(fields.Boolean):
 class Timestamp(Parsed[datetime]):
     """A point in time as ISO 8601 in UTC with milliseconds: `2026-01-02T03:04:05.678Z`.
 
-    Clients may also write milliseconds since 1970, RFC 2822, and what JavaScript's `toString` does.
-    What is finer is left out.
+    Clients may also send milliseconds since 1970, RFC 2822, or JavaScript's `toString` format.
+    Smaller units are dropped.
     """
 
     parse, write = staticmethod(parse_time), staticmethod(iso_time)
@@ -281,7 +281,7 @@ class Date(Parsed[date]):
 
 
 class Decimal(Parsed[decimal.Decimal]):
-    """An exact decimal, a string in JSON: `"12.50"`. Clients may also write a number.
+    """An exact decimal, a string in JSON: `"12.50"`. Clients may also send a number.
 
     `precision` and `scale` are those of the column.
     """
@@ -328,7 +328,7 @@ class Decimal(Parsed[decimal.Decimal]):
         return min([max([decimal.Decimal(0), *least]), *most])
 
     def _choices(self) -> list[decimal.Decimal]:
-        """Return the values that one of the validators lists."""
+        """Return the values listed by one of the validators."""
         listed = (
             one_of.choices for one_of in self.validators if isinstance(one_of, validate.OneOf)
         )
@@ -345,7 +345,7 @@ class Uuid(Parsed[UUID]):
 
 
 class Enumeration(fields.String):
-    """One of several texts; the column is a String."""
+    """One of several texts, stored in a String column."""
 
     default_error_messages = {"invalid": "must be a string"}
 

@@ -12,7 +12,7 @@ from .base import FieldOptions, JsonSchema
 
 
 class Id(fields.Field[ids.Id]):
-    """An id of a row, of the type of its column: by default of the form that ID_TYPE says."""
+    """The id of a row, in the type of its column; by default in the form of ID_TYPE."""
 
     default_error_messages = {"invalid": "must be {form}"}
 
@@ -32,7 +32,7 @@ class Id(fields.Field[ids.Id]):
         return id
 
     def json_schema(self, settings: Mapping[str, object]) -> JsonSchema:
-        """Return the JSON Schema keywords of an id; no example of one that clients may omit."""
+        """Return the JSON Schema keywords of an id; without an example if clients may omit it."""
         schema: JsonSchema = dict(self.column_type.form.json_schema)
         if not self.dump_only and not self.required:
             del schema["examples"]

@@ -1,4 +1,4 @@
-"""The fields of properties that hold JSON: objects, arrays and positions."""
+"""Fields of properties that hold JSON: objects, arrays and positions."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from app.database.columns import Position
 
 from .base import MAX_SAFE, Field, FieldOptions, JsonSchema, Parsed, is_number
 
-#: Characters of the JSON of one property.
+#: Maximum characters of the JSON of one property.
 MAX_LENGTH = 20_000
 
 
@@ -68,21 +68,21 @@ class AnyValue(fields.Field[object]):
         return value
 
     def json_schema(self, settings: Mapping[str, object]) -> JsonSchema:
-        """Return the JSON Schema keywords of a value that may be anything."""
+        """Return the JSON Schema keywords of any value."""
         return {"examples": [{}]}
 
 
 class Array(fields.Field[list[object]]):
-    """A JSON array whose items are of one type: `str`, `float`, `bool`, `dict`, or `object`: any.
+    """A JSON array of items of one type: `str`, `float`, `bool`, `dict`, or `object` for any.
 
-    `datetime` stands for texts that are times, which are not checked.
+    `datetime` stands for texts with times, which are not checked.
     """
 
     default_error_messages = {
         **Object.default_error_messages,
         "invalid": "must be an array of {items}",
     }
-    # What errors and JSON Schema call the items.
+    # The names of items in errors and JSON Schema.
     ITEMS: dict[type, tuple[str, str]] = {
         str: ("texts", "string"),
         datetime: ("texts", "string"),
@@ -116,7 +116,7 @@ class Array(fields.Field[list[object]]):
 
 
 class GeoPointField(Parsed[Position]):
-    """A position on earth: `{"lat": 52.5, "lng": 13.4}`. Clients may also write `"52.5,13.4"`."""
+    """A position on Earth: `{"lat": 52.5, "lng": 13.4}`. Clients may also send `"52.5,13.4"`."""
 
     parse = staticmethod(parse_position)
     default_error_messages = {
@@ -135,7 +135,7 @@ class GeoPointField(Parsed[Position]):
 
 
 def check_json(field: Field, value: object) -> None:
-    """Raise ValidationError for JSON that is too long, or has numbers that databases change."""
+    """Raise ValidationError for too long JSON, or numbers that databases would change."""
     if not _has_safe_numbers(value):
         raise field.make_error("number")
     if len(json.dumps(value)) > MAX_LENGTH:

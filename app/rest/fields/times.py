@@ -1,4 +1,4 @@
-"""Points in time and dates as clients write them."""
+"""Points in time and dates in the formats that clients send."""
 
 import re
 from datetime import UTC, date, datetime, timedelta
@@ -14,16 +14,16 @@ JAVASCRIPT = re.compile(
 # Fewer digits may be a year, or a date without hyphens.
 MILLISECONDS = re.compile(r"-?[0-9]{11,15}", re.ASCII)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# A day from the ends of what Python counts: drivers convert to other time zones.
+# A day from the limits of Python's datetime, because drivers convert to other time zones.
 FIRST, LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
-#: Characters of a time; the longest form has the name of a time zone in brackets.
+#: Maximum characters of a time; the longest format has a time zone's name in brackets.
 MAX_LENGTH = 100
 
 
 def parse_time(value: object) -> datetime:
-    """Read a point in time, and leave out what is finer than milliseconds; raise ValueError.
+    """Read a point in time with milliseconds, dropping smaller units; raise ValueError.
 
-    The forms are ISO 8601 (without an offset: UTC), milliseconds since 1970, RFC 2822, and that of
+    The formats are ISO 8601 (without an offset: UTC), milliseconds since 1970, RFC 2822, and
     JavaScript's `Date.toString()`.
     """
     try:

@@ -1,1 +1,1 @@
-"""Filters in the form of LoopBack 3: `where`, `order`, `fields`, `include`, `limit` and `skip`."""
+"""Filters in LoopBack 3's form: `where`, `order`, `fields`, `include`, `limit` and `skip`."""

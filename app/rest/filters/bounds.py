@@ -1,4 +1,4 @@
-"""Limits of filters: on their size before they are parsed, and on their cost afterwards."""
+"""Limits of filters: on the size before parsing, and on the cost afterwards."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,32 +9,34 @@ from .kinds import Shape
 from .patterns import BRACKETED_COST, CLASS_COST, PATTERN_OPERATORS, WIDE_COST
 from .tree import Comparison, Filter, Near, Order, Pattern, comparisons
 
-#: Items of all lists of a filter together.
+#: Maximum items of all lists of a filter together.
 MAX_ITEMS = 1000
-#: Properties and operators of a filter.
-# SQLite takes expressions of up to 1000 levels, and to compare 250 texts with those of a thousand
-# rows costs it 60 ms.
+#: Maximum properties and operators of a filter.
+# SQLite allows 1000 levels of an expression, and takes 60 ms to compare 250 texts with those of a
+# thousand rows.
 MAX_CONDITIONS = 250
-#: Characters of a pattern: a thousand texts of 10,000 characters are searched in 80 ms.
+#: Maximum characters of a pattern: a thousand texts of 10,000 characters are searched in 80 ms.
 MAX_PATTERN = 100
-#: Patterns of a filter; each alternative of a `regexp` is one.
+#: Maximum patterns of a filter; each alternative of a `regexp` counts.
 MAX_PATTERNS = 5
-#: Characters of a filter's patterns behind their first `%`, except where a pattern is plain text
-#: with `%` before or after it; `*`, `?` and `[` count 6 times, characters beyond ASCII 3 times, and
-#: a class of a `regexp` 3 more than its characters, each once and neighbours as a range.
-# They are compared at every character of a text: a thousand texts of 10,000 characters cost SQLite
+#: Maximum characters of a filter's patterns after their first `%`, except if a pattern is plain
+#: text with `%` before or after it. `*`, `?` and `[` count 6 times, characters beyond ASCII 3
+#: times. A class of a `regexp` counts 3 more than its characters, each of which counts once, and
+#: adjacent ones as a range.
+# They are compared at every character of a text: a thousand texts of 10,000 characters take SQLite
 # up to 30 ms for each.
 MAX_SEARCHED = 20
-#: Values that a filter and its includes compare with objects, arrays and positions.
+#: Maximum values that a filter and its includes compare with objects, arrays and positions.
 MAX_IN_JSON = 20
-#: Conditions of a filter and its includes on arrays: each goes through the items of every row.
+#: Maximum conditions of a filter and its includes on arrays: each is checked against the items of
+#: every row.
 MAX_ARRAYS = 2
-#: Paths such as `address.city` that a filter and its includes order by.
+#: Maximum paths such as `address.city` that a filter and its includes order by.
 MAX_PATH_ORDER = 3
 
 
 def check_size(raw: Mapping[str, object]) -> None:
-    """Raise InvalidFilter for a filter with too many or too long parts, its includes counted."""
+    """Raise InvalidFilter for a filter with too many or too long parts, including its includes."""
     conditions = [raw.get("where"), raw.get("include")]
     counted = Counter(names=0, items=-len(conditions))
     _count(conditions, counted)
@@ -49,7 +51,7 @@ def check_size(raw: Mapping[str, object]) -> None:
 
 
 def check_cost(filters: Iterable[Filter]) -> None:
-    """Raise InvalidFilter if a filter, together with those of its includes, costs too much."""
+    """Raise InvalidFilter if a filter and its includes cost too much."""
     filters = list(filters)
     found = [compared for filter_ in filters for compared in comparisons(filter_.where)]
     _check_patterns(found)
@@ -57,7 +59,7 @@ def check_cost(filters: Iterable[Filter]) -> None:
 
 
 def _count(value: object, counted: Counter[str]) -> None:
-    """Count the names in objects, an empty object as one, and the items of lists."""
+    """Count the names in objects (an empty object as one) and the items of lists."""
     if isinstance(value, list):
         counted["items"] += len(value)
     elif isinstance(value, dict):
@@ -108,7 +110,7 @@ def _check_number(path: str, patterns: int) -> None:
 
 
 def _check_json(found: Sequence[Comparison], order: Iterable[Order]) -> None:
-    """Check how much of a filter reads the JSON of every row."""
+    """Check how often a filter reads the JSON of every row."""
     if sum(map(_operands_in_json, found)) > MAX_IN_JSON:
         raise InvalidFilter(
             f"A filter compares at most {MAX_IN_JSON} values with objects, arrays and positions."

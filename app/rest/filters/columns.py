@@ -1,4 +1,4 @@
-"""Columns of models: which of them filters know, and the kinds of their values."""
+"""Columns of models: which ones filters may use, and the kinds of their values."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -59,9 +59,9 @@ def kind_of(type_: TypeEngine[Any], row_ids: IdForm) -> Kind:
 
 
 def visible(found: Mapping[str, Kind], visibility: Visibility) -> dict[str, Kind]:
-    """Return the kinds of the properties that clients see, each with what they see inside.
+    """Return the kinds of visible properties, each with the visible part of its objects.
 
-    What is not declared is inside the row itself.
+    Undeclared properties are in the row itself.
     """
     inner = {**visibility.inner, OTHERS: visibility}
     return {
@@ -72,7 +72,7 @@ def visible(found: Mapping[str, Kind], visibility: Visibility) -> dict[str, Kind
 
 
 def _inexact(type_: ExactDecimal, value: Decimal) -> str:
-    """Return why a decimal does not fit into a column, nothing if it does."""
+    """Return why a decimal does not fit into a column; empty if it does."""
     try:
         type_.exact(value)
     except ValueError as error:
@@ -81,10 +81,10 @@ def _inexact(type_: ExactDecimal, value: Decimal) -> str:
 
 
 def check_types(model: str, properties: Columns) -> None:
-    """Raise ConfigurationError for columns whose values the databases order or round differently.
+    """Raise ConfigurationError for columns that databases order or round differently.
 
-    PostgreSQL orders a native enumeration by its declaration; SQLite stores a Numeric as a float.
-    The id must have one of the types of ids.
+    PostgreSQL orders a native enumeration by its declaration; SQLite stores Numeric as a float. The
+    id must have one of the types for ids.
     """
     if "id" in properties and not isinstance(properties["id"].type, IdColumn):
         raise ConfigurationError(
@@ -99,15 +99,15 @@ def check_types(model: str, properties: Columns) -> None:
 
 
 def has_short_ids(column: Column) -> bool:
-    """Tell whether a column is for ids that are too short to be generated."""
+    """Return True if a column is for ids that are too short to be generated."""
     return isinstance(column.type, TextId) and column.type.form.generate is None
 
 
 def is_text(column: Column) -> bool:
-    """Tell whether a column holds text."""
+    """Return True if a column holds text."""
     return isinstance(column.type, String)
 
 
 def is_json(column: Column) -> bool:
-    """Tell whether a column holds JSON: objects, arrays or positions."""
+    """Return True if a column holds JSON: objects, arrays or positions."""
     return isinstance(column.type, Json | GeoPoint)

@@ -1,4 +1,4 @@
-"""Reading filters as LoopBack 3 does, if COMPATIBILITY says so."""
+"""Reading filters as LoopBack 3 does, if COMPATIBILITY is set."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -11,7 +11,7 @@ from .kinds import ARRAYS, BOOLEAN, Kind
 from .parser import KEYS, NUMBERS, Properties, parse_filter
 from .tree import OTHERS, Filter
 
-# What converts the values of these kinds; texts are converted, too.
+# Converters to these kinds, from texts too.
 CONVERTED: Mapping[Kind, Callable[[Any], Any]] = {
     BOOLEAN: to_boolean,
     ARRAYS[str]: to_text,
@@ -21,7 +21,7 @@ CONVERTED: Mapping[Kind, Callable[[Any], Any]] = {
 
 
 def lenient(kind: Kind) -> Kind:
-    """Return a kind that also takes what stands for its values, such as a number for text."""
+    """Return a kind that also accepts equivalent values, such as a number for text."""
     convert = CONVERTED.get(kind, to_text if kind.is_text else None)
     if kind.read is None or convert is None:
         return kind
@@ -32,9 +32,9 @@ def lenient(kind: Kind) -> Kind:
 def parse_leniently(
     raw: Mapping[str, object] | None, properties: Properties, declared: Collection[str]
 ) -> Filter:
-    """Parse a filter without unknown keys, properties of `fields` and `order`, and empty numbers.
+    """Parse a filter; ignore unknown keys and properties in some places, and empty numbers.
 
-    `declared` are the names of all properties: those that filters may not name are refused.
+    `declared` are all properties: those that filters must not use are refused.
     """
     given = {
         name: to_number(value) if name in NUMBERS else value

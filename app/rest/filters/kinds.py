@@ -1,4 +1,4 @@
-"""Kinds of values that filters compare: how an operand of each is read, and its JSON Schema."""
+"""Kinds of values that filters compare: how operands are read, and their JSON Schema."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ from app.rest.fields.base import parse_decimal, parse_uuid
 from app.rest.fields.times import parse_date, parse_time
 from app.rest.visibility import Visibility
 
-# The values of a 64-bit signed integer column.
+# The range of a 64-bit signed integer column.
 INT64 = range(-(2**63), 2**63)
 INTEGER_FORM = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 
@@ -22,37 +22,37 @@ Schema = Mapping[str, object]
 
 
 class Shape(Enum):
-    """What a property holds, which says by which operators it is compared."""
+    """The structure of a property's value, which decides which operators compare it."""
 
     SCALAR = auto()
     OBJECT = auto()
-    # It is compared with its items.
+    # Compared with its items.
     ARRAY = auto()
     POSITION = auto()
 
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """A kind of values, such as whole numbers; for arrays, that of their items.
+    """A kind of values, such as whole numbers; for arrays, the kind of their items.
 
-    `description` completes "must be …" for a value that `read` refuses with a ValueError;
-    `problem` returns what else is wrong with a value, such as "must be one of a, b".
+    `description` completes "must be …" for a value that `read` refuses with ValueError; `problem`
+    returns what else is wrong with a value, such as "must be one of a, b".
     """
 
     description: str = ""
     read: Callable[[object], object] | None = None
     schema: Schema | None = None
     shape: Shape = Shape.SCALAR
-    # Whether patterns such as those of `like` are for it.
+    # Whether patterns such as those of `like` apply.
     is_text: bool = False
-    # Whether the values are in lower case, and are compared with operands in any case.
+    # Whether the values are in lower case, so that operands match in any case.
     is_lower: bool = False
     problem: Callable[[Any], str] | None = None
-    # What clients see of an object, and paths may lead to; None: everything.
+    # The visibility of an object, for paths into it; None: everything.
     visibility: Visibility | None = None
 
     def coerce(self, path: str, value: object) -> Any:
-        """Return a value of JSON or of the query string as this kind; raise InvalidFilter."""
+        """Return a value from JSON or the query string in this kind; raise InvalidFilter."""
         if self.read is None:
             raise InvalidFilter(f"{path} cannot be: that property is not for such a condition.")
         try:
@@ -115,7 +115,7 @@ TIME = Kind(
 DATE = Kind("a date like 2026-01-02", parse_date, {"type": "string", "format": "date"})
 DECIMAL = Kind('a decimal like "12.50"', parse_decimal, {"type": "string", "format": "decimal"})
 UUID = Kind("a UUID", parse_uuid, {"type": "string", "format": "uuid"})
-# Arrays, by the type of their items; those of objects match no condition.
+# Arrays, by the type of their items; arrays of objects cannot be compared.
 ARRAYS = {
     str: Kind("a text", _read_text, {"type": "string"}, Shape.ARRAY),
     float: Kind("a number", _read_number, {"type": "number"}, Shape.ARRAY),
@@ -130,7 +130,7 @@ OPAQUE = Kind()
 
 
 def enumeration(values: Sequence[str]) -> Kind:
-    """Return the kind of a text that is one of these."""
+    """Return the kind of a text with one of these values."""
 
     def problem(value: str) -> str:
         return "" if value in values else f"must be one of {', '.join(values)}"
@@ -139,7 +139,7 @@ def enumeration(values: Sequence[str]) -> Kind:
 
 
 def identifier(form: IdForm) -> Kind:
-    """Return the kind of ids of a form."""
+    """Return the kind of ids of this form."""
     if form.python_type is int:
         return INTEGER
 

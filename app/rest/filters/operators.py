@@ -1,4 +1,4 @@
-"""The operators of conditions, and how the operand of each is read."""
+"""The operators of conditions, and how their operands are read."""
 
 from collections.abc import Callable
 from math import pi
@@ -12,7 +12,7 @@ from .patterns import LIKE, REGEXP, LikePattern
 from .regexps import parse_regexp
 from .tree import Near, Pattern
 
-# The operators that `options: "i"` may stand beside, and what they then are.
+# The operators that `options: "i"` may accompany, and their replacements.
 IGNORING_CASE = {
     "like": "ilike",
     "nlike": "nilike",
@@ -22,7 +22,7 @@ IGNORING_CASE = {
 }
 
 NEAR_KEYS = {"near", "maxDistance", "minDistance", "unit"}
-# The mean radius of the earth (IUGG 1980), in each unit; LoopBack 3's default is miles.
+# The Earth's mean radius (IUGG 1980) in each unit; LoopBack 3's default is miles.
 RADIUS = {
     "miles": 3958.7613,
     "kilometers": 6371.0088,
@@ -44,7 +44,7 @@ def read_operand(name: str, word: str, kind: Kind, value: object) -> object:
 
 
 def kind_at_path(value: object) -> Kind:
-    """Return the kind of what is at a path: that of the first operand."""
+    """Return the kind of the values at a path: that of the first operand."""
     operands = value if isinstance(value, list) else [value]
     first = next((operand for operand in operands if operand is not None), "")
     if isinstance(first, bool):
@@ -102,7 +102,7 @@ def _ends(path: str, kind: Kind, value: object) -> tuple[object, ...]:
 
 
 def read_flag(path: str, kind: Kind, value: object) -> bool:
-    """Return a value of JSON or of the query string as a bool; raise InvalidFilter."""
+    """Return a value from JSON or the query string as a bool; raise InvalidFilter."""
     if value not in (True, False, "true", "false"):
         raise InvalidFilter(f"{path} must be true or false.")
     return value in (True, "true")
@@ -131,7 +131,7 @@ def _text_of(path: str, kind: Kind, value: object) -> str:
     return value
 
 
-# Returns an operand, given the path for errors, the kind of the property and the client's value.
+# Returns an operand, from its path for errors, the property's kind and the client's value.
 ReadOperand = Callable[[str, Kind, object], object]
 NULL_OPERATORS: dict[str, ReadOperand] = {"eq": _null, "neq": _null, "exists": read_flag}
 OPERATORS: dict[Shape, dict[str, ReadOperand]] = {

@@ -1,4 +1,4 @@
-"""The parser of filters: LoopBack 3's form in JSON becomes a tree, which is checked."""
+"""The parser of filters: LoopBack 3's JSON becomes a checked tree."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -12,19 +12,19 @@ from .kinds import BOOLEAN, Kind, Shape
 from .operators import IGNORING_CASE, NEAR_KEYS, as_list, kind_at_path, read_flag, read_operand
 from .tree import MAX_LIMIT, OTHERS, Comparison, Condition, Filter, Group, Near, Order, Place, Where
 
-#: Properties that a filter orders by.
+#: Maximum properties that a filter orders by.
 MAX_ORDER = 20
-#: Rows that a filter skips: the maximum of a 32-bit SQL INTEGER.
+#: Maximum rows that a filter skips: that of a 32-bit SQL INTEGER.
 MAX_SKIP = 2**31 - 1
-#: Names after the first one in a path such as `address.city`.
+#: Maximum names after the first one in a path such as `address.city`.
 MAX_STEPS = 5
 STEP = re.compile(r"[A-Za-z_$][\w$-]{0,63}", re.ASCII)
 DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
 NUMBERS = ("limit", "skip", "offset")
 KEYS = {"where", "fields", "include", "order", *NUMBERS}
-# The kinds of the properties that a filter may name.
+# The kinds of the properties that a filter may use.
 Properties = Mapping[str, Kind]
-# Returns True for the name of a property that is ignored in `fields` and `order`.
+# Returns True for a property that is ignored in `fields` and `order`.
 Ignores = Callable[[str], bool]
 
 
@@ -76,7 +76,7 @@ def _conditions(name: str, value: object, properties: Properties) -> list[Condit
     if "options" in operands:
         operands, read_as = _without_options(name, operands), IGNORING_CASE
     if not operands:
-        # Every row would fulfil it.
+        # An empty condition would match every row.
         raise InvalidFilter(f"{name} must be a value, or an object with an operator.")
     return [
         _comparison(name, place, word, read_as.get(word, word), operand, properties)
@@ -85,7 +85,7 @@ def _conditions(name: str, value: object, properties: Properties) -> list[Condit
 
 
 def _with_near(operands: Mapping[str, object]) -> Mapping[str, object]:
-    """Return operands in which `near` has what belongs to it, such as `maxDistance`."""
+    """Return the operands with `near` combined with its options, such as `maxDistance`."""
     if "near" not in operands:
         return operands
     near = {word: operand for word, operand in operands.items() if word in NEAR_KEYS}
@@ -111,7 +111,7 @@ def _comparison(
 
 
 def _place(name: str, properties: Properties) -> Place:
-    """Return what a name such as `address.city` stands for; raise InvalidFilter."""
+    """Return the property or path for a name such as `address.city`; raise InvalidFilter."""
     place = _named(name, properties)
     visibility = properties[place.property].visibility
     if visibility and place.steps and visibility.hides(place.steps):
@@ -164,7 +164,7 @@ def _order(given: object, properties: Properties, ignores: Ignores) -> tuple[Ord
 
 
 def order_terms(given: object) -> list[object]:
-    """Return the terms of an order: a text may have several, with commas; raise InvalidFilter."""
+    """Return the terms of an order; a text may have several, separated by commas."""
     terms: list[object] = []
     for item in [given] if isinstance(given, str) else as_list(given or [], "order"):
         split = map(str.strip, item.split(",")) if isinstance(item, str) else [item]
@@ -173,7 +173,7 @@ def order_terms(given: object) -> list[object]:
 
 
 def _nearest_first(where: Where) -> tuple[Order, ...]:
-    """Return LoopBack 3's order of rows that are near a position."""
+    """Return LoopBack 3's order of rows near a position."""
     return tuple(
         Order(condition.place, near=condition.operand)
         for condition in where
@@ -210,7 +210,7 @@ def _integer(name: str, given: object) -> int:
 
 
 def _whole_number(given: object) -> int | None:
-    """Return a whole number of JSON, which may be written as 2.0, or one of the query string."""
+    """Return a whole number from JSON, where it may be 2.0, or from the query string."""
     if isinstance(given, str):
         return int(given) if DIGITS.fullmatch(given) else None
     if isinstance(given, float):
@@ -219,7 +219,7 @@ def _whole_number(given: object) -> int | None:
 
 
 def _fields(given: Any, properties: Properties, ignores: Ignores) -> frozenset[str] | None:
-    """Return the properties that a list names, or that an object maps to true or not to false."""
+    """Return the properties in a list, or those that an object includes or does not exclude."""
     if not given:
         return None
     if not isinstance(given, dict):

@@ -1,7 +1,7 @@
-"""Patterns of `like`: `%` matches any text, `_` any character, and a backslash escapes either.
+"""Patterns of `like`: `%` matches any text, `_` any character; a backslash escapes both.
 
-SQLite compares a pattern at every character of a text, so that its cost is the product of the two
-lengths. Literal text with `%` before or after it, the most common pattern, is searched with `instr`
+SQLite compares a pattern at every character of a text, so the cost is the product of the two
+lengths. The most common pattern, literal text with `%` before or after it, is searched with `instr`
 and `substr` instead, whose cost hardly depends on the pattern.
 """
 
@@ -9,21 +9,21 @@ import re
 from dataclasses import dataclass
 from string import ascii_lowercase, ascii_uppercase
 
-# The operators that compare with patterns, in the order in which errors list them.
+# The operators with patterns, in the order of error messages.
 LIKE = ("like", "nlike", "ilike", "nilike")
 REGEXP = ("regexp", "iregexp")
 PATTERN_OPERATORS = (*LIKE, *REGEXP)
-# Those that select what does not match.
+# The operators that select rows without a match.
 NEGATED = ("nlike", "nilike")
 ESCAPE = "\\"
 TOKENS = re.compile(r"\\.|[^\\]", re.DOTALL)
-# Literal text with an optional % before and after it.
+# Literal text, optionally with % before and after it.
 PLAIN = re.compile(r"(%?)((?:\\.|[^\\%_])+)(%?)", re.DOTALL)
 GLOB_WILDCARDS = {"%": "*", "_": "?"}
-# What is compared without regard to the case is A to Z, as SQLite's `lower` changes them.
+# Case is only ignored for A to Z, as in SQLite's `lower`.
 FOLD = str.maketrans(ascii_uppercase, ascii_lowercase)
-# ASCII characters that cost as much as one that GLOB takes in brackets, as one beyond ASCII, and as
-# a class of a regular expression beside its members.
+# Cost in ASCII characters: of one that GLOB needs in brackets, of one beyond ASCII, and of a class
+# of a regular expression in addition to its members.
 BRACKETED_COST = 6
 WIDE_COST = 3
 CLASS_COST = 3
@@ -31,22 +31,22 @@ CLASS_COST = 3
 
 @dataclass(frozen=True)
 class LikePattern:
-    """A pattern of `like`, without an unpaired backslash at its end."""
+    """A pattern of `like`, without an unpaired backslash at the end."""
 
     text: str
 
     @classmethod
     def parse(cls, text: str, ignores_case: bool) -> "LikePattern":
-        """Return the pattern, which is for texts in lower case if it ignores the case.
+        """Return the pattern; if it ignores the case, it is for texts in lower case.
 
-        A backslash at the end of the text stands for itself.
+        A backslash at the end of the text is literal.
         """
         trailing = len(text) - len(text.rstrip(ESCAPE))
         complete = text + ESCAPE if trailing % 2 else text
         return cls(complete.translate(FOLD) if ignores_case else complete)
 
     def searched(self) -> int:
-        """Return how many ASCII characters are compared at every character of a text, by cost."""
+        """Return the cost, in ASCII characters, of a comparison at each character of a text."""
         return 0 if PLAIN.fullmatch(self.text) else sum(map(cost, self.text.partition("%")[2]))
 
     def as_glob(self) -> str:
@@ -57,11 +57,11 @@ class LikePattern:
         )
 
     def contained(self) -> str | None:
-        """Return the text that others contain, if the pattern is that between two %."""
+        """Return the searched text, if the pattern is text between two %."""
         return self._literal("%", "%")
 
     def end(self) -> str | None:
-        """Return the text that others end with, if the pattern is % and that text."""
+        """Return the searched suffix, if the pattern is % and text."""
         return self._literal("%", "")
 
     def _literal(self, before: str, after: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Regular expressions of filters: a subset whose cost is that of `like`.
+"""Regular expressions in filters: a subset with the cost of `like`.
 
 Expressions with groups or repeated parts can take exponential time. The subset has text, `.`,
 `.*`, `.+`, classes such as `[a-z]`, `\\d`, `\\w`, `\\s`, the anchors `^` and `$`, and `|` between
@@ -14,7 +14,7 @@ from app.errors import InvalidFilter
 
 from .patterns import CLASS_COST, FOLD, LikePattern, cost
 
-# `/text/i`, as JavaScript writes an expression with its flags.
+# `/text/i`: JavaScript's notation for an expression with flags.
 DELIMITED = re.compile(r"/(.*)/(i?)", re.DOTALL)
 RANGE = r"(?:[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9]-[0-9])"
 TOKENS = re.compile(
@@ -39,11 +39,11 @@ SUPPORTED = (
 
 
 class Part(NamedTuple):
-    """A character, a wildcard or a class, for GLOB, for PostgreSQL and, as text alone, for LIKE."""
+    """A character, wildcard or class, for GLOB, for PostgreSQL and, if it is text, for LIKE."""
 
     glob: str
     regexp: str
-    # Of comparing it with a character, in ASCII characters.
+    # The cost of comparing it with a character, in ASCII characters.
     cost: int
     like: str | None = None
 
@@ -54,7 +54,7 @@ WILDCARDS = {part.regexp: part for part in (Part("?", ".", 1), *MANY)}
 
 
 class Expression(NamedTuple):
-    """One alternative: whether it is anchored at either end, and its parts."""
+    """One alternative: its parts, and whether it is anchored at either end."""
 
     at_start: bool
     at_end: bool
@@ -71,7 +71,7 @@ class Expression(NamedTuple):
         return start + "".join(part.regexp for part in self.parts) + end
 
     def as_like(self) -> LikePattern | None:
-        """Return the equivalent pattern of `like`, if there are no wildcards and classes."""
+        """Return the equivalent pattern of `like`, if there are no wildcards or classes."""
         texts = [part.like for part in self.parts if part.like is not None]
         if len(texts) < len(self.parts):
             return None
@@ -79,10 +79,10 @@ class Expression(NamedTuple):
         return LikePattern(start + "".join(texts) + end)
 
     def searched(self) -> int:
-        """Return how many ASCII characters are compared at every character of a text, by cost."""
+        """Return the cost, in ASCII characters, of a comparison at each character of a text."""
         parts: Iterable[Part] = self.parts
         if self.at_start:
-            # What comes before them is compared with the start of a text alone.
+            # The parts before them are only compared with the start of a text.
             parts = dropwhile(lambda part: part not in MANY, parts)
         return sum(part.cost for part in parts)
 
@@ -93,7 +93,7 @@ Alternative = LikePattern | Expression
 def parse_regexp(path: str, text: str, ignores_case: bool) -> tuple[tuple[Alternative, ...], bool]:
     """Return the alternatives, and whether they ignore the case; raise InvalidFilter.
 
-    If they do, they are for texts in lower case.
+    If so, they are for texts in lower case.
     """
     delimited = DELIMITED.fullmatch(text)
     pattern, flags = (delimited[1], delimited[2]) if delimited else (text, "")
@@ -144,10 +144,9 @@ def _part(path: str, token: re.Match[str]) -> Part:
 
 
 def _shortened(path: str, members: str) -> str:
-    """Return the members of a class in order, each once, and neighbours as a range.
+    """Return the distinct members of a class in order, adjacent ones as ranges.
 
-    SQLite compares a character with each of them. Raises InvalidFilter for a range that no
-    character is in.
+    SQLite compares a character with each of them. Raises InvalidFilter for an empty range.
     """
     negation = "^" if members.startswith("^") else ""
     codes: set[int] = set()
@@ -156,14 +155,14 @@ def _shortened(path: str, members: str) -> str:
         if first > last:
             raise InvalidFilter(f"{path} has the range {member[0]}, which is out of order.")
         codes.update(range(ord(first), ord(last) + 1))
-    # It stands for itself at the end.
+    # At the end, `-` is literal.
     hyphen = "-" if ord("-") in codes else ""
     return negation + "".join(_ranges(sorted(codes - {ord("-")}))) + hyphen
 
 
 def _ranges(codes: Sequence[int]) -> Iterator[str]:
-    """Yield the characters with these codes, three neighbours and more as a range."""
-    # Codes that follow each other are as far from their places.
+    """Yield the characters with these codes; three or more adjacent ones as a range."""
+    # For adjacent codes, the difference between code and index is the same.
     for _, run in groupby(enumerate(codes), key=lambda place: place[1] - place[0]):
         characters = [chr(code) for _, code in run]
         is_range = len(characters) > 2

@@ -1,4 +1,4 @@
-"""Parsed filters in the form of LoopBack 3, as a remote service is asked for rows."""
+"""Parsed filters in LoopBack 3's form, for requests to a remote service."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
@@ -12,7 +12,7 @@ from .patterns import REGEXP
 from .regexps import DELIMITED
 from .tree import Comparison, Group, Near, Order, Pattern, Where
 
-# The operators that do not say by themselves that they ignore the case, as `ilike` does.
+# Operators whose names do not say that they ignore the case, unlike `ilike`.
 WITH_OPTIONS = {word for word, meant in IGNORING_CASE.items() if word != meant}
 
 
@@ -26,22 +26,22 @@ def remote_where(where: Where) -> dict[str, object]:
         else:
             operands.setdefault(str(condition.place), {}).update(_operands(condition))
     for name, words in operands.items():
-        # The operand alone, if all that is asked for is that a property equals it.
+        # A condition that is only an equality is written as the operand alone.
         asked[name] = words["eq"] if words.keys() == {"eq"} else words
     return asked
 
 
 def remote_order(order: Iterable[Order]) -> str | list[str]:
-    """Return what to order by, as a text if it is one thing.
+    """Return the order; a text if there is only one term.
 
-    Without the distance from a position, which `where` has.
+    Excludes the distance from a position, which is in `where`.
     """
     terms = [f"{term.place}{' DESC' * term.descending}" for term in order if not term.near]
     return terms[0] if len(terms) == 1 else terms
 
 
 def _operands(comparison: Comparison) -> Mapping[str, object]:
-    """Return the operands of a comparison by their words."""
+    """Return the operands of a comparison by their keys."""
     word, operand = comparison.operator, comparison.operand
     if isinstance(operand, Near):
         return operand.given
@@ -53,7 +53,7 @@ def _operands(comparison: Comparison) -> Mapping[str, object]:
 
 
 def _says_itself(word: str, text: str) -> bool:
-    """Tell whether a pattern is `/.../i`, a regular expression that ignores the case."""
+    """Return True if a pattern is `/.../i`, a regular expression that ignores the case."""
     delimited = DELIMITED.fullmatch(text) if word in REGEXP else None
     return delimited is not None and delimited[2] == "i"
 

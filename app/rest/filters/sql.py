@@ -1,6 +1,6 @@
-"""SQL of parsed filters: conditions and orders on the columns of a table.
+"""Parsed filters as SQL: conditions and orders on the columns of a table.
 
-Both databases select the same rows: text compares by code point, `like` is case-sensitive, `ilike`
+Both databases select the same rows: texts compare by code point, `like` is case-sensitive, `ilike`
 ignores the case of A to Z, and null differs from every value.
 """
 
@@ -20,9 +20,9 @@ from .patterns import NEGATED, PATTERN_OPERATORS, LikePattern
 from .regexps import Alternative
 from .tree import Comparison, Condition, Group, Near, Order, Pattern, Place, Where
 
-# The values of a 32-bit column.
+# The range of a 32-bit column.
 INT32 = range(-(2**31), 2**31)
-# The names of the types of values in JSON.
+# Names of the types of JSON values.
 JSON_TYPES = {
     TEXT: dialects.JSON_TEXTS,
     NUMBER: dialects.JSON_NUMBERS,
@@ -35,19 +35,19 @@ Columns = Mapping[str, Column]
 
 
 class Target(NamedTuple):
-    """What a comparison compares: a column, or a place in a column of JSON."""
+    """The left side of a comparison: a column, or a path in a JSON column."""
 
     value: Value
     is_null: ColumnElement[bool]
 
 
 def conditions(where: Where, columns: Columns) -> list[ColumnElement[bool]]:
-    """Return the conditions, which hold together, on the columns of the properties."""
+    """Return the conditions on the columns of the properties; all of them must hold."""
     return [_condition(condition, columns) for condition in where]
 
 
 def orders(order: Iterable[Order], columns: Columns) -> list[Value]:
-    """Return what to order by."""
+    """Return the columns and values to order by."""
     return [value for term in order for value in _order(term, columns)]
 
 
@@ -89,13 +89,13 @@ def _by_code_point(value: Value) -> Value:
 
 
 def _bound(value: object) -> object:
-    """Return a value as PostgreSQL takes it, also a number that the column does not hold."""
+    """Return a value in a type that PostgreSQL accepts, even if the column cannot hold it."""
     is_large = type(value) is int and value not in INT32
     return literal(value, sa.BigInteger()) if is_large else value
 
 
 def _literal(target: Target, value: object) -> Value:
-    """Return a value as a parameter; by itself SQLAlchemy renders booleans inline."""
+    """Return a value as a parameter; SQLAlchemy would render booleans inline."""
     bound = _bound(value)
     return bound if isinstance(bound, ColumnElement) else literal(bound, target.value.type)
 
@@ -192,7 +192,7 @@ def _squared_chord(position: Value, near: Near) -> ColumnElement[float]:
     return x * x + y * y + z * z
 
 
-# Returns the condition, given the target and the operand.
+# Returns the condition for a target and an operand.
 Operator = Callable[[Target, Any], ColumnElement[bool]]
 OPERATORS: dict[str, Operator] = {
     "eq": _equal,
@@ -223,7 +223,7 @@ def _order(term: Order, columns: Columns) -> list[Value]:
     if term.near:
         return [_squared_chord(column, term.near)]
     if steps:
-        # Numbers sort before text: one of the two is NULL.
+        # Numbers sort before text; one of the two is NULL.
         return [_directed(_at_path(column, steps, kind), term, True) for kind in (TEXT, NUMBER)]
     return [_directed(column, term, bool(column.nullable))]
 

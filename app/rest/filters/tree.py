@@ -1,4 +1,4 @@
-"""A parsed filter: plain nodes, which know neither a database nor a request."""
+"""A parsed filter: plain nodes that depend on neither a database nor a request."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,27 +8,27 @@ from .regexps import Alternative
 
 #: Rows in a response: the default and the maximum.
 MAX_LIMIT = 1000
-# The property of models with `strict: false` that holds what they do not declare.
+# The property of models with `strict: false` that holds undeclared properties.
 OTHERS = "$others"
 
 
 @dataclass(frozen=True)
 class Place:
-    """A property, or what is at a path in an object: `address.city` is the step `city`."""
+    """A property, or a path into an object: `address.city` has the step `city`."""
 
     property: str
     steps: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return the name that clients have for it."""
+        """Return the name that clients use."""
         return ".".join(self.steps if self.property == OTHERS else (self.property, *self.steps))
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """What a text matches one of: a pattern of `like`, or the alternatives of a `regexp`."""
+    """A pattern that a text must match: of `like`, or one of the alternatives of a `regexp`."""
 
-    # The client's form.
+    # As sent by the client.
     text: str
     alternatives: tuple[Alternative, ...]
     ignores_case: bool = False
@@ -36,18 +36,18 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Near:
-    """A position, and the least and greatest distance from it, in radians."""
+    """A position, with the minimum and maximum distance from it in radians."""
 
     position: Mapping[str, float]
     least: float | None
     most: float | None
-    # The client's form.
+    # As sent by the client.
     given: Mapping[str, object]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of what is at a place with an operand, by an operator such as `gt`."""
+    """A comparison with an operand, by an operator such as `gt`."""
 
     place: Place
     kind: Kind
@@ -58,20 +58,20 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Group:
-    """All of several `where`s, or at least one: the operator is `and` or `or`."""
+    """A conjunction or disjunction of `where`s: the operator is `and` or `or`."""
 
     operator: str
     wheres: "tuple[Where, ...]"
 
 
 Condition = Comparison | Group
-# The conditions of one object of JSON, which hold together.
+# The conditions in one JSON object, all of which must hold.
 Where = tuple[Condition, ...]
 
 
 @dataclass(frozen=True)
 class Order:
-    """One of the things that rows are ordered by: a value, or the distance from a position."""
+    """A term of an order: a value, or the distance from a position."""
 
     place: Place
     descending: bool = False
@@ -80,7 +80,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Filter:
-    """A parsed filter; `raw` is the client's form."""
+    """A parsed filter; `raw` is as sent by the client."""
 
     where: Where = ()
     order: tuple[Order, ...] = ()
@@ -88,12 +88,12 @@ class Filter:
     skip: int = 0
     # Names of the properties to return; None means all.
     fields: frozenset[str] | None = None
-    # The filter for the rows of each included relation, by its name; the related model parses it.
+    # The filter for the rows of each included relation, by its name; parsed by the related model.
     include: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     raw: Mapping[str, object] = field(default_factory=dict)
-    # Properties that the objects of rows do not have where these are included into others.
+    # Properties that are left out of rows included into others.
     withheld: Collection[str] = ()
-    # Properties that includes read, although `fields` or `withheld` leaves them out.
+    # Properties that includes read although `fields` or `withheld` leaves them out.
     kept: Collection[str] = ()
 
     @property

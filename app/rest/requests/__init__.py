@@ -1,1 +1,1 @@
-"""Bodies and query parameters of requests."""
+"""Request bodies and query parameters."""

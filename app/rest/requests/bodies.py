@@ -11,15 +11,15 @@ from werkzeug.exceptions import RequestEntityTooLarge, UnsupportedMediaType
 
 from app.errors import MalformedBody, TooDeep
 
-# A JSON object that a client has sent, with its values loaded or as they are.
+# A JSON object from a client, with or without its values loaded.
 Body = dict[str, Any]
 
 FORM = "application/x-www-form-urlencoded"
-#: Levels of a JSON body, as in LoopBack 3.
+#: Maximum levels of a JSON body, as in LoopBack 3.
 MAX_DEPTH = 32
-#: Fields of a form.
+#: Maximum fields of a form.
 MAX_FIELDS = 1000
-# Some clients send it before a body; it is no part of the JSON (RFC 8259, 8.1).
+# Some clients send it before a body; it is not part of the JSON (RFC 8259, 8.1).
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # Characters that PostgreSQL cannot store or UTF-8 cannot encode.
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -56,7 +56,7 @@ def parse_json(text: str) -> Any:
     except ValueError as error:
         # Python refuses integers of more than 4300 digits with a long message.
         raise ValueError(str(error).partition(":")[0]) from None
-    # Without an escape there is no such character, and without so many brackets no such depth.
+    # Such a character needs an escape, and such a depth so many brackets.
     if "\\u" in text or text.count("{") + text.count("[") > MAX_DEPTH:
         check_text(data)
     return data
@@ -79,7 +79,7 @@ def check_text(data: Any, depth: int = 0) -> None:
 
 
 def _read() -> Any:
-    # What is behind the proxy, each use of which costs several calls.
+    # The object behind the proxy, since every use of a proxy costs several calls.
     current: Request = request._get_current_object()  # type: ignore[attr-defined]
     try:
         raw = _read_bytes(current)
@@ -89,10 +89,11 @@ def _read() -> Any:
 
 
 def _read_bytes(current: Request) -> bytes:
-    """Return the body; Werkzeug silently truncates a chunked one that exceeds the limit."""
+    """Return the body; Werkzeug would truncate a chunked one above the limit without an error."""
     received, most = current.environ["wsgi.input"], current_app.config["MAX_CONTENT_LENGTH"]
     if isinstance(received, BytesIO):
-        # The worker has received all of it: Werkzeug's streams would take as long as the JSON.
+        # The worker has received all of it; Werkzeug's streams would take as long as parsing the
+        # JSON.
         raw = received.getvalue()
         is_too_large = len(raw) > most
     else:
@@ -130,5 +131,5 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
 
 
-# `json.loads` would make one for each text.
+# `json.loads` would create one for each text.
 DECODER = json.JSONDecoder(parse_constant=_refuse_constant)

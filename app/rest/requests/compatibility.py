@@ -1,4 +1,4 @@
-"""Loading bodies as LoopBack 3 does, if COMPATIBILITY says so."""
+"""Loading bodies as LoopBack 3 does, if COMPATIBILITY is set."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -17,11 +17,11 @@ from app.times import iso_time
 # Loads a body by a schema: `load(schema, body, many=..., partial=...)`.
 Load = Callable[..., Any]
 
-# A number, by at most 40 characters.
+# A number of at most 40 characters.
 NUMBER = re.compile(r"(?=.{1,40}\Z)-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?", re.ASCII)
-# What stands for a boolean.
+# Values that stand for a boolean.
 BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
-# The exponent of a float in Python, as far as JavaScript writes it otherwise.
+# A float's exponent in Python, where JavaScript writes it differently.
 EXPONENT = re.compile(r"(e[+-])0")
 
 
@@ -31,10 +31,10 @@ def loader(settings: Mapping[str, Any]) -> Load:
 
 
 def load_loosely(schema: marshmallow.Schema, body: Any, **options: Any) -> Any:
-    """Load a body without the properties that the schema does not have or clients cannot write.
+    """Load a body, ignoring properties that the schema lacks or that clients cannot write.
 
-    Numbers and booleans become text, and text becomes numbers and booleans, where the schema wants
-    it, also as the items of arrays.
+    Numbers and booleans are converted to text, and text to numbers and booleans, as the schema
+    requires; also in arrays.
     """
     is_list = isinstance(body, list)
     converted = [_convert(schema, item) for item in body] if is_list else _convert(schema, body)
@@ -53,14 +53,14 @@ def _convert(schema: marshmallow.Schema, body: Any) -> Any:
 
 
 def _convert_value(field: Field, value: Any) -> Any:
-    """Return a value as the type that a field wants, if there is a way; passwords as they are."""
+    """Return a value converted to a field's type, if possible; passwords are not changed."""
     if isinstance(field, Array) and isinstance(value, list):
         return [_as(field.items, item) for item in value]
     return _as(_wanted(field), value)
 
 
 def _wanted(field: Field) -> type[Any] | None:
-    """Return whether a field wants text, a number (`float`), a boolean or something else."""
+    """Return the type that a field needs: text, a number (`float`), a boolean or something else."""
     if isinstance(field, Id):
         return str if field.column_type.form.python_type is str else float
     if isinstance(field, Text | Enumeration):
@@ -71,7 +71,7 @@ def _wanted(field: Field) -> type[Any] | None:
 
 
 def _as(wanted: type[Any] | None, value: Any) -> Any:
-    """Return a value as this type, if there is a way."""
+    """Return a value converted to this type, if possible."""
     if wanted is str:
         return to_text(value)
     if wanted is bool:
@@ -82,12 +82,12 @@ def _as(wanted: type[Any] | None, value: Any) -> Any:
 
 
 def to_text(value: Any) -> Any:
-    """Return the text that JavaScript makes of a number or a boolean, and any other value."""
+    """Return JavaScript's text for a number or boolean; any other value unchanged."""
     return _text_of(value) if isinstance(value, bool | int | float) else value
 
 
 def to_number(value: Any) -> Any:
-    """Return the number that a text stands for, or any other value."""
+    """Return the number that a text stands for; any other value unchanged."""
     if not isinstance(value, str) or not NUMBER.fullmatch(value.strip()):
         return value
     number = float(value)
@@ -95,13 +95,13 @@ def to_number(value: Any) -> Any:
 
 
 def to_boolean(value: Any) -> Any:
-    """Return the boolean that a value stands for, such as 0 or "true", or any other value."""
+    """Return the boolean that a value such as 0 or "true" stands for; any other value unchanged."""
     text = to_text(value)
     return BOOLEANS.get(text, value) if isinstance(text, str) else value
 
 
 def to_time(value: Any) -> Any:
-    """Return the text in JSON of the time that a value stands for, or any other value."""
+    """Return the JSON text of the time that a value stands for; any other value unchanged."""
     try:
         return iso_time(parse_time(value))
     except ValueError:

@@ -12,24 +12,24 @@ from app.errors import InvalidFilter, TooDeep, quote
 
 from .bodies import check_text, parse_json
 
-#: Levels of a filter, as in LoopBack 3.
+#: Maximum levels of a filter, as in LoopBack 3.
 MAX_DEPTH = 12
 BRACKETS = re.compile(r"\[([^\]]*)\]")
-# A name in brackets, or in JSON, that is a place in a list.
+# A name, in brackets or in JSON, that is an index of a list.
 INDEX = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
-# The parameters that may be headers, each with the key of its header in the environment of WSGI.
+# Parameters that may be sent as headers, each with its header's key in the WSGI environment.
 HEADERS = {name: f"HTTP_{name.upper()}" for name in ("filter", "where")}
 
 # The query parameters of a request.
 Arguments = MultiDict[str, str]
-# The names and values in which a request has a parameter.
+# The names and values by which a request sends a parameter.
 Given = tuple[tuple[str, str], ...]
 
 
 def read_parameter(name: str) -> dict[str, Any] | None:
-    """Return the object that a parameter of the request holds, None if there is no such one.
+    """Return the object in a parameter of the request, None if it is missing.
 
-    It is in the query, else in the header of its name, in which clients of LoopBack 3 may send it.
+    It is read from the query, else from the header of its name, as LoopBack 3 does.
     """
     return parse_parameter(name, MultiDict(given_parameter(name)))
 
@@ -41,9 +41,9 @@ def is_given(name: str) -> bool:
 
 
 def given_parameter(name: str) -> Given:
-    """Return in what names and values the request has a parameter, as `read_parameter` takes it.
+    """Return the names and values by which the request sends a parameter, for `read_parameter`.
 
-    The answer varies with the header if that is read.
+    If the header is read, the response varies with it.
     """
     if given := _in_query(name):
         return given
@@ -55,10 +55,10 @@ def given_parameter(name: str) -> Given:
 
 
 def parse_parameter(name: str, arguments: Arguments) -> dict[str, Any] | None:
-    """Return the object that a query parameter holds, None if there is no such parameter.
+    """Return the object in a query parameter, None if it is missing.
 
-    Values in the bracket form stay strings. A list is a repeated name, one that ends in `[]`, and
-    what has numbers for names, such as `[0]` and `[2]`: it has the values in their order.
+    Values in the bracket form stay strings. A list is a repeated name, one that ends in `[]`, or
+    has numbers for names, such as `[0]` and `[2]`, in their order.
     """
     try:
         read = _read_json if name in arguments else _read_brackets
@@ -140,7 +140,7 @@ def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
 
 
 def _with_lists(name: str, value: Any, depth: int = 0) -> Any:
-    """Return a value in which objects with numbers for names are lists; raise TooDeep."""
+    """Return a value with lists in place of objects that have numbers for names; raise TooDeep."""
     if depth > MAX_DEPTH:
         raise TooDeep(f"{name} nests deeper than {MAX_DEPTH} levels.")
     if isinstance(value, list):

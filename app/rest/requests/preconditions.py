@@ -1,4 +1,4 @@
-"""Entity tags, and the preconditions of requests that name them: RFC 9110, 8.8.3 and 13."""
+"""Entity tags, and preconditions of requests: RFC 9110, 8.8.3 and 13."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -10,7 +10,7 @@ from werkzeug.http import parse_etags
 
 from app.errors import PreconditionFailed
 
-#: Characters of `If-Match` and of `If-None-Match`: some 25 tags.
+#: Maximum characters of `If-Match` and `If-None-Match`: some 25 tags.
 MAX_LENGTH = 1000
 TOO_LONG = f"{{}} has more than {MAX_LENGTH} characters."
 IF_MATCH, IF_NONE_MATCH = "If-Match", "If-None-Match"
@@ -18,12 +18,12 @@ READS = ("GET", "HEAD")
 
 
 def entity_tag(content: bytes) -> str:
-    """Return the tag of what has this content, without the quotes of the header."""
+    """Return the entity tag of this content, without the quotes of the header."""
     return blake2b(content, digest_size=16).hexdigest()
 
 
 def is_known(tag: str) -> bool:
-    """Tell whether the request reads what the client has, so that it is answered 304.
+    """Return True if a read should be answered with 304, because the client has the content.
 
     Raises BadRequest for too many tags.
     """
@@ -35,13 +35,13 @@ def is_known(tag: str) -> bool:
 
 @dataclass(frozen=True)
 class Preconditions:
-    """The tags that a change names in each header; None if it has no such header."""
+    """The tags in each header of a change; None without such a header."""
 
     match: ETags | None
     none_match: ETags | None
 
     def check(self, tag: str | None) -> None:
-        """Raise PreconditionFailed unless the request may change what has this tag.
+        """Raise PreconditionFailed unless the preconditions permit changing content with this tag.
 
         None stands for a row that does not exist.
         """

@@ -1,8 +1,9 @@
-"""Rows that belong to others by a polymorphic relation, when those are deleted.
+"""Deleting or detaching rows that belong to deleted rows by a polymorphic relation.
 
-Such a foreign key has the ids of rows of several tables, so that the database has no constraint for
-it. What that would do is done here, in the same transaction: rows whose foreign key is required are
-deleted, and any other becomes null. So it is with rows that the database deletes with others.
+A polymorphic foreign key holds ids of rows of several tables, so the database has no constraint for
+it. The service does what a constraint would do, in the same transaction: it deletes rows whose
+foreign key is required, and sets any other to null. This includes dependents of rows that the
+database deletes.
 """
 
 from collections import defaultdict, deque
@@ -21,19 +22,18 @@ from app.errors import REFERRED_TO, TooManyDependents
 from app.ids import Id
 from app.state import AppState
 
-#: Rows to which others belong by polymorphic relations, and that are deleted by one request; each
-#: level of them counts as 100.
+#: Maximum rows with polymorphic dependents that one request deletes; each level counts as 100.
 MAX_FOLLOWED = 100_000
-# Ids in one statement, and the rows that it counts as, whatever it finds.
+# Ids in one statement, and the number of rows that the statement counts as, whatever it finds.
 BATCH, COST = 1000, 100
 # The errors of a deletion.
 DELETION_ERRORS = (Conflict(REFERRED_TO), TooManyDependents())
-# The parameter with the ids of the rows that are deleted.
+# The parameter with the ids of deleted rows.
 IDS = "ids"
 
 
 class Dependent(NamedTuple):
-    """Rows that belong to those of a table: by their foreign key, and the name of the model."""
+    """Rows that belong to those of a table, by their foreign key and the name of the model."""
 
     key: Column[Any]
     discriminator: Column[Any]
@@ -41,23 +41,23 @@ class Dependent(NamedTuple):
 
     @property
     def is_deleted(self) -> bool:
-        """Whether a row is deleted with the one that it belongs to."""
+        """Whether such a row is deleted with the row that it belongs to."""
         return not (self.key.nullable and self.discriminator.nullable)
 
     @property
     def belonging(self) -> list[ColumnElement[bool]]:
-        """The conditions that a row belongs to one of those that are deleted."""
-        # Names are in any case, as in LoopBack 3.
+        """The conditions that a row belongs to a deleted one."""
+        # Names match in any case, as in LoopBack 3.
         is_type = func.lower(self.discriminator) == self.type_name.lower()
         return [Among(self.key, IDS), is_type]
 
 
 @dataclass
 class Dependents:
-    """What depends on the rows of each table, by its name."""
+    """The dependents of each table's rows, by table name."""
 
     polymorphic: dict[str, list[Dependent]] = field(default_factory=dict)
-    # The foreign keys by which the database deletes rows that others depend on.
+    # The foreign keys by which the database deletes rows that have dependents.
     cascading: dict[str, list[Column[Any]]] = field(default_factory=dict)
 
 
@@ -65,7 +65,7 @@ dependents = AppState[Dependents]("dependents", factory=lambda _app: Dependents(
 
 
 def have_dependents(table: str) -> bool:
-    """Tell whether other rows may have to go with those of a table."""
+    """Return True if deleting rows of a table may affect dependents."""
     known = dependents.current
     return table in known.polymorphic or table in known.cascading
 
@@ -74,10 +74,10 @@ def have_dependents(table: str) -> bool:
 def released_dependents(
     key: Column[Any], conditions: Iterable[ColumnElement[bool]]
 ) -> Iterator[None]:
-    """Delete or detach what depends on the rows that fulfil the conditions, by their id `key`.
+    """Delete or detach dependents of the rows that meet the conditions, with their ids in `key`.
 
-    The block deletes these rows, in a transaction; they are locked before. Raises
-    TooManyDependents before the block. It is a context manager.
+    A context manager: the block deletes these rows in a transaction, after they were locked. Raises
+    TooManyDependents before the block.
     """
     if not have_dependents(key.table.name):
         yield
@@ -86,23 +86,23 @@ def released_dependents(
     deletion = Deletion(dependents.current)
     deletion.follow(key, chosen)
     yield
-    # Not before: in a circle, these rows would be deleted as dependents of themselves.
+    # Not earlier: in a cycle, these rows would be deleted as their own dependents.
     deletion.release()
 
 
 class Deletion:
-    """Follows what depends on rows that are deleted; each row once, as they may form circles."""
+    """Follows the dependents of deleted rows; visits each row once, as they may form cycles."""
 
     def __init__(self, known: Dependents) -> None:
         self._known = known
         self._seen = defaultdict[str, set[Id]](set)
         self._cost = 0
-        # Rows whose dependents are yet to be found, and those that are found.
+        # Rows whose dependents have not been searched for yet, and all found rows.
         self._open = deque[tuple[str, Sequence[Id]]]()
         self._found: list[tuple[Dependent, Sequence[Id]]] = []
 
     def follow(self, key: Column[Any], chosen: Select[Any]) -> None:
-        """Find what depends on the rows whose ids a statement selects; raise TooManyDependents."""
+        """Find dependents of the rows whose ids a statement selects; raise TooManyDependents."""
         self._add(key.table.name, chosen, {})
         while self._open:
             table, ids = self._open.popleft()
@@ -114,7 +114,7 @@ class Deletion:
                 self._follow(foreign_key, [Among(foreign_key, IDS)], ids)
 
     def release(self) -> None:
-        """Delete the rows that were found, or set their foreign key to null."""
+        """Delete the dependents, or set their foreign key to null."""
         for dependent, ids in self._found:
             key = dependent.key
             if dependent.is_deleted:
@@ -127,9 +127,9 @@ class Deletion:
     def _follow(
         self, key: Column[Any], conditions: Iterable[ColumnElement[bool]], ids: Sequence[Id]
     ) -> None:
-        """Find the rows that fulfil the conditions, which are about these ids."""
+        """Find the rows that meet the conditions, which use these ids."""
         table = key.table
-        # Nothing depends on most rows; the ids of those are not needed.
+        # Most rows have no dependents, so their ids are not needed.
         if have_dependents(table.name):
             chosen = select(table.c.id).where(*conditions).limit(MAX_FOLLOWED + 1)
             self._add(table.name, chosen, _parameters(key, ids))

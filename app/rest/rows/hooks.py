@@ -1,4 +1,4 @@
-"""Hooks: signals of a resource, sent when its rows are written and after they were serialized."""
+"""Hooks: signals of a resource, sent when rows are written and after serialization."""
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -20,19 +20,20 @@ Receiver = TypeVar("Receiver", bound=Callable[..., Any])
 
 
 class Hook(Signal):
-    """A signal that keeps its receivers and calls them in the order in which they were connected.
+    """A signal that refers to its receivers strongly and calls them in the order of connection.
 
-    They may thus be functions inside a function; blinker's own signals would lose these.
+    Receivers may therefore be local functions, which blinker's own signals would lose.
     """
 
     def __init__(self, origin: "Hook | None" = None) -> None:
         super().__init__()
         self._copies = weakref.WeakSet[Hook]()
-        # Referred to, as it passes on what is connected to hooks that it was copied from.
+        # A strong reference, because it forwards the receivers of the hooks that this one was
+        # copied from.
         self._origin = origin
 
     def connect(self, receiver: Receiver, sender: Any = ANY, weak: bool = False) -> Receiver:
-        """Connect a function, which is called with the resource and `event`, to all copies too."""
+        """Connect a function `(resource, event)`, to all copies too."""
         for copied in self._copies:
             copied.connect(receiver, sender, weak)
         return super().connect(receiver, sender, weak)
@@ -52,7 +53,7 @@ class Hook(Signal):
                 yield receiver
 
     def __copy__(self) -> "Hook":
-        """Return a hook that has these receivers, and further ones of its own."""
+        """Return a hook with these receivers, which may have further ones."""
         copied = Hook(self)
         self._copies.add(copied)
         for receiver in self.receivers_for(ANY):
@@ -62,19 +63,19 @@ class Hook(Signal):
 
 @dataclass
 class SaveEvent:
-    """A row that is being created or changed."""
+    """A row being created or changed."""
 
     caller: Identity
-    # What is stored, by attribute; `before_save` may change it.
+    # The values to store by attribute; `before_save` may change them.
     values: Values
-    # As it is stored: None before a new row is, and after a change as it now is.
+    # The stored row: None before a new row is stored, and the new state after a change.
     row: Row | None
     is_new: bool
 
 
 @dataclass
 class DeleteEvent:
-    """A row that is being deleted."""
+    """A row being deleted."""
 
     caller: Identity
     row: Row
@@ -82,16 +83,16 @@ class DeleteEvent:
 
 @dataclass
 class LoadEvent:
-    """A row that was serialized for an answer."""
+    """A row serialized for a response."""
 
     caller: Identity
-    # The properties of the answer, by JSON name; a receiver may change them.
+    # The properties of the response by JSON name; receivers may change them.
     values: Values
     row: Row
 
 
 class SavedValues:
-    """What `before_save` gets to see and may change of a row, and the check of what it leaves."""
+    """The values that `before_save` may change, and the check of the result."""
 
     def __init__(self, columns: Mapping[str, Column[Any]], schema: marshmallow.Schema) -> None:
         """Check values of these columns by the fields of a schema."""
@@ -104,10 +105,10 @@ class SavedValues:
         }
 
     def of(self, item: NewRow) -> Values:
-        """Return the values of a row to be stored: a mapping, or an entity of the model.
+        """Return the values of a row to be stored, from a mapping or an entity of the model.
 
-        Objects and arrays are copies. What is no column is left out, such as a password; of an
-        entity also what is no property.
+        Objects and arrays are copied. Anything that is not a column, such as a password, is left
+        out; of an entity, anything that is not a property, too.
         """
         values = item if isinstance(item, Mapping) else self._of_entity(item)
         return {
@@ -117,9 +118,9 @@ class SavedValues:
         }
 
     def put(self, item: NewRow, values: Values) -> NewRow:
-        """Return the item with the values that a hook left, once they are checked.
+        """Return the item with the values that a hook left, after checking them.
 
-        Raises ValidationError, and ValueError for what is no attribute of the model.
+        Raises ValidationError, and ValueError for unknown attributes.
         """
         checked = self._check(values, self.of(item))
         if isinstance(item, Mapping):
@@ -150,6 +151,6 @@ class SavedValues:
         return checked
 
     def _is_free(self, name: str, field: Field, value: object) -> bool:
-        """Tell whether no rule applies: to SQL, and to none as a read-only value."""
+        """Return True if a value is not validated: SQL, and null for a read-only property."""
         unset = value is None and field.dump_only and self._columns[name].nullable
         return unset or isinstance(value, ClauseElement)

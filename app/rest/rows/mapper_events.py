@@ -1,7 +1,7 @@
-"""Refuse SQLAlchemy's mapper events on a served model: they would never fire.
+"""Refuse SQLAlchemy's mapper events on a served model, because they would never fire.
 
-Rows are written and read as those of tables, without an object of the model, for a third of the
-cost. `Hook` is the means of a resource.
+Rows are written and read as table rows, without objects of the model, at a third of the cost. Use
+the `Hook`s of a resource instead.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def check_events(name: str, model: type[Any]) -> None:
 
 
 def _listened(model: type[Any]) -> Iterator[str]:
-    """Yield what a model listens to."""
+    """Yield the events that a model listens to."""
     mapper = inspect(model)
     yield from (f"@validates for {name}" for name in mapper.validators)
     for dispatch, events in (
@@ -47,12 +47,12 @@ def _listened(model: type[Any]) -> Iterator[str]:
 
 
 def _has_listener(dispatch: Any, event: str) -> bool:
-    """Tell whether there are listeners of this model beside those of SQLAlchemy's mutable types."""
+    """Return True if this model has listeners beside those of SQLAlchemy's mutable types."""
     return not all(map(_is_of_mutable_type, getattr(dispatch, event).listeners))
 
 
 def _is_of_mutable_type(listener: Any) -> bool:
-    """Tell it of a listener or, where SQLAlchemy has wrapped one, of what it wraps."""
+    """Return True for a listener of SQLAlchemy's mutable types, wrapped or not."""
     wrapped = [cell.cell_contents for cell in listener.__closure__ or ()]
     return any(
         getattr(function, "__module__", "") == "sqlalchemy.ext.mutable"

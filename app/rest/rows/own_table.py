@@ -1,9 +1,8 @@
-"""Conditions on rows that read other rows of the same table, of which a write may make one true.
+"""Conditions that read other rows of the same table, so that writing a row may satisfy them.
 
-Who is a member of a room may be what the table of members says, and the rows of that table may be
-what a member may write. A new member of another room would then be within the condition, as the
-table says so once the row is there. Such conditions must hold for a row as it is to be while the
-table is as it was.
+For example, members of a room may be those in the table of members, and members may write rows of
+that table. A new member of another room would satisfy the condition as soon as its row exists. Such
+conditions must hold for the new row while the table is still unchanged.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,11 +15,11 @@ from sqlalchemy.sql.visitors import ExternallyTraversible, iterate, replacement_
 
 
 class OwnTableCondition:
-    """A condition on the rows of a table, which may read others of them."""
+    """A condition on rows of a table, which may read other rows of it."""
 
     def __init__(self, condition: ColumnElement[bool], table: Table) -> None:
         self._condition, self._table = condition, table
-        # What has rows of its own: the columns in it are not those of the row in question.
+        # A subquery has rows of its own: its columns do not refer to the row in question.
         self._apart = [part for part in iterate(condition) if self._is_apart(part)]
         # Whether it reads other rows of the table.
         self.reads_others = any(
@@ -28,12 +27,12 @@ class OwnTableCondition:
         )
 
     def with_values(self, values: Mapping[str, ColumnElement[Any]]) -> ColumnElement[bool]:
-        """Return the condition with values in place of columns, by name, of the row in question."""
+        """Return the condition with these values, by column name, in place of the row's columns."""
         return self._replace(values.get)
 
     @cached_property
     def columns(self) -> set[str]:
-        """The names of the columns of the row in question that it depends on."""
+        """The names of the row's columns that it depends on."""
         found = set[str]()
         self._replace(found.add)
         return found
@@ -53,7 +52,7 @@ class OwnTableCondition:
         return isinstance(element, AliasedReturnsRows)
 
     def _selects(self, select: Select[Any]) -> bool:
-        """Return True if a subquery selects from the table, and is not correlated by it."""
+        """Return True if a subquery selects from the table without being correlated."""
         sources: Sequence[Any] = select.get_final_froms()
         if any(isinstance(source, Join) and self._joins(source) for source in sources):
             return True
@@ -74,5 +73,5 @@ class OwnTableCondition:
 
 
 def _is(element: object, table: Table) -> bool:
-    """Return True for a table, also as the ORM annotates it."""
+    """Return True for the table, also if annotated by the ORM."""
     return isinstance(element, Table) and element.key == table.key

@@ -1,4 +1,4 @@
-"""Read the rows of a response up to its maximum size."""
+"""Reading the rows of a response up to its maximum size."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -10,17 +10,16 @@ from typing import Any, NamedTuple
 from app.errors import InvalidFilter
 from app.rest.filters.tree import Filter
 
-#: Included objects of an answer; each counts as often as the answer has it.
+#: Maximum included objects of a response; each counts as often as it occurs.
 MAX_OBJECTS = 10_000
-#: Queries for the included rows of an answer: one for each relation and, where it leads to rows of
-#: several models, one for each of them that is in the answer.
+#: Maximum queries for the included rows of a response: one for each relation and, if it leads to
+#: rows of several models, for each of those that occur.
 MAX_QUERIES = 10
-#: Bytes of the JSON of an answer's rows; half of it for included rows where there are any.
+#: Maximum bytes of the JSON of a response's rows; half of it is for included rows, if any.
 MAX_BYTES = 2_000_000
-# Bytes of a property in JSON beside its name and text: a number or a point in time.
+# Bytes of a property in JSON in addition to its name and text: a number or a time.
 PROPERTY_SIZE = 20
-#: How often the JSON of objects and arrays counts towards these bytes: it is read, measured and
-#: written again.
+#: The factor by which objects and arrays count: they are parsed, measured and written again.
 JSON_COST = 2
 
 
@@ -33,11 +32,11 @@ class Page(NamedTuple):
 
 @dataclass(frozen=True)
 class RowSize:
-    """Measures rows: the bytes that each has in JSON."""
+    """Measures the bytes of rows in JSON."""
 
-    # Those beside text and JSON.
+    # Bytes of all columns except text and JSON.
     names: int
-    # The places of the columns that hold text, of which a character takes up to 12, and JSON.
+    # The positions of text columns, where a character takes up to 12 bytes, and of JSON columns.
     texts: Sequence[int]
     jsons: Sequence[int]
 
@@ -52,10 +51,11 @@ class RowSize:
 
 
 def read_page(found: Iterable[Any], row_size: RowSize, filter_: Filter) -> Page:
-    """Read the rows of a page; there must be one more than the limit of the filter, or fewer.
+    """Read the rows of a page; the limit of the statement must exceed the filter's by one.
 
-    If the client set no limit, the page ends where its bytes reach the maximum. If it set one, a
-    page that exceeds it raises InvalidFilter: the client computes its next `skip` from a full page.
+    If the client set no limit, the page ends at the maximum size. If it set one, a page that
+    exceeds the maximum raises InvalidFilter, because clients compute their next `skip` from a full
+    page.
     """
     rows: list[Any] = []
     size, most = 0, MAX_BYTES // 2 if filter_.include else MAX_BYTES
@@ -77,7 +77,7 @@ def _check_whole(rows: Sequence[Any], filter_: Filter, most: int) -> None:
 
 
 def size_of_names(names: Iterable[str], filter_: Filter) -> int:
-    """Return about how many bytes a row has in JSON beside its text, with the includes' names."""
+    """Return the approximate bytes of a row's JSON without its texts, with names of includes."""
     selected = names if filter_.fields is None else filter_.fields
     return sum(PROPERTY_SIZE + len(name) for name in chain(selected, filter_.include))
 
@@ -91,9 +91,9 @@ class Budget:
     queries: int = MAX_QUERIES
 
     def query(self, path: str) -> None:
-        """Subtract a query for what is included at a path; raise InvalidFilter beyond the budget.
+        """Subtract a query for an include at a path; raise InvalidFilter if none are left.
 
-        How many there are depends on the rows where a relation leads to several models.
+        If a relation leads to several models, the number of queries depends on the rows.
         """
         self.queries -= 1
         if self.queries < 0:
@@ -105,9 +105,9 @@ class Budget:
     def read(
         self, path: str, found: Iterable[Any], row_size: RowSize, times: Callable[[Any], int]
     ) -> list[Any]:
-        """Read the rows that are included at a path; raise InvalidFilter beyond the budget.
+        """Read the rows of an include at a path; raise InvalidFilter beyond the budget.
 
-        `times` returns how often the object of a row is in the response.
+        `times` returns how often the object of a row occurs in the response.
         """
         rows = []
         for row in found:
@@ -116,7 +116,7 @@ class Budget:
         return rows
 
     def spend(self, path: str, size: int, times: int) -> None:
-        """Subtract an object of so many bytes that is included so many times."""
+        """Subtract an object of this size for each time it is included."""
         self.check_count(path, times)
         self.objects -= times
         self.bytes -= size * times
@@ -124,7 +124,7 @@ class Budget:
             self._refuse(path, f"{MAX_BYTES // 2:,} bytes")
 
     def check_count(self, path: str, objects: int) -> None:
-        """Raise InvalidFilter if so many objects are too many."""
+        """Raise InvalidFilter for too many objects."""
         if objects > self.objects:
             self._refuse(path, f"{MAX_OBJECTS:,} objects")
 

@@ -1,7 +1,6 @@
-"""References to other rows in the bodies of requests: they must be to rows that exist.
+"""References to other rows in request bodies must be to existing rows that the caller may read.
 
-To rows, that is, that the caller may read: otherwise the answer would tell which ids exist, and
-anyone could attach rows to those of others.
+Otherwise responses would reveal which ids exist, and anyone could attach rows to others' rows.
 """
 
 from collections import defaultdict
@@ -14,21 +13,21 @@ from app.ids import Id
 
 from .repository import Values
 
-# For a row that does not exist and one that the caller cannot read alike.
+# The same message for missing rows and for rows that the caller may not read.
 UNKNOWN_REFERENCE = "is not the id of a row that you may read"
 UNKNOWN_TYPE = "is not the name of a model that the row may belong to"
 ALSO_NEEDED = "is needed beside the id, or the name of the model"
 
-# The place of an item, its property, and what is wrong with it.
+# The index of an item, its property, and the problem.
 Problem = tuple[int, str, str]
 
 
 class Reference(NamedTuple):
-    """A property that holds the id of another row."""
+    """A property with the id of another row."""
 
     name: str
     attribute: str
-    # Returns those of the ids that are of rows which the caller may read.
+    # Returns those of the ids that belong to rows which the caller may read.
     find_readable: Callable[[Collection[Id]], set[Id]]
 
     @property
@@ -37,24 +36,24 @@ class Reference(NamedTuple):
         return {self.attribute: self.name}
 
     def problems(self, items: Sequence[Values]) -> Iterator[Problem]:
-        """Yield the items whose reference the caller cannot read."""
+        """Yield the items whose reference the caller may not read."""
         for place in _unreadable(items, self.attribute, self.find_readable):
             yield place, self.name, UNKNOWN_REFERENCE
 
 
 class TypedReference(NamedTuple):
-    """Properties that hold the id of another row, and the name of its model."""
+    """Properties with the id of another row, and the name of its model."""
 
-    # By their attributes.
+    # The properties by attribute.
     names: Mapping[str, str]
     attribute: str
     discriminator: str
-    # Returns, for the name of a model, which of the ids are of rows that the caller may read; None
-    # if there is no such model.
+    # Returns, for a model's name, those of the ids that belong to rows which the caller may read;
+    # None if the model does not exist.
     find_readable: Callable[[object, Collection[Id]], set[Id] | None]
 
     def problems(self, items: Sequence[Values]) -> Iterator[Problem]:
-        """Yield the items with a model that does not exist, or a row that cannot be read."""
+        """Yield the items with an unknown model, or a row that may not be read."""
         by_type = defaultdict[object, list[int]](list)
         for place, item in enumerate(items):
             type_ = item.get(self.discriminator)
@@ -84,9 +83,10 @@ def check_references(
     many: bool,
     fixed: Sequence[Values] = (),
 ) -> None:
-    """Raise ValidationError for ids of rows that the caller cannot read, or that are none.
+    """Raise ValidationError for ids of rows that do not exist or that the caller may not read.
 
-    A reference with a fixed value must have that; each item may have its own, of the same keys.
+    A reference with a fixed value must have that value; each item may have its own, with the same
+    keys.
     """
     problems: dict[str, list[str]] = {}
     for reference in references:
@@ -98,7 +98,7 @@ def check_references(
 
 
 def check_common_references(references: Sequence[AnyReference], values: Values) -> None:
-    """Check the references that a change gives to many rows, whose other values are not known."""
+    """Check references in a change of many rows, whose other values are not known."""
     for reference in references:
         missing = [name for key, name in reference.names.items() if key not in values]
         if missing and len(missing) < len(reference.names):
@@ -109,10 +109,10 @@ def check_common_references(references: Sequence[AnyReference], values: Values) 
 def check_changed_references(
     references: Sequence[AnyReference], values: Values, find_value: Callable[[str], Any]
 ) -> None:
-    """Check the references that a change gives to a row; those that it has are accepted.
+    """Check references in a change of a row; unchanged ones are accepted.
 
-    `find_value` returns what the row has in an attribute. What it has of a reference that is
-    changed in part is added to the values, so that no other request makes another one of it.
+    `find_value` returns the row's value of an attribute. If only a part of a reference is changed,
+    the other part is added to the values, so that a concurrent request cannot change it.
     """
     for reference in references:
         given = [key for key in reference.names if key in values]
@@ -128,7 +128,7 @@ def check_changed_references(
 def _unreadable(
     items: Sequence[Values], attribute: str, find_readable: Callable[[Collection[Id]], set[Id]]
 ) -> list[int]:
-    """Return the places of the items whose reference the caller cannot read."""
+    """Return the indices of the items whose reference the caller may not read."""
     ids = [item.get(attribute) for item in items]
     given = {row_id for row_id in ids if row_id is not None}
     if not given:
@@ -140,7 +140,7 @@ def _unreadable(
 def _others(
     reference: AnyReference, items: Sequence[Values], fixed: Sequence[Values], keys: Sequence[str]
 ) -> Iterator[Problem]:
-    """Yield the items that have other values of these keys than fixed ones."""
+    """Yield the items whose values for these keys differ from the fixed ones."""
     for place, (item, known) in enumerate(zip(items, fixed, strict=True)):
         for key in keys:
             if item.get(key, known[key]) != known[key]:

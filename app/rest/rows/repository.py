@@ -1,4 +1,4 @@
-"""The repository of a model: its rows in SQL, without regard to the caller or JSON."""
+"""The repository of a model: its rows in SQL, independent of callers and JSON."""
 
 from collections import namedtuple
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -40,25 +40,25 @@ from .dependents import have_dependents, released_dependents
 from .pages import Page, RowSize, read_page, size_of_names
 from .results import max_characters, read_rows
 
-# Of SQL; a repository may have conditions of its own.
+# A condition in SQL; subclasses of the repository may have others.
 Condition = Any
-# Conditions of SQL, such as `[Note.stars > 3]`, all of which rows must fulfil.
+# Conditions that rows must meet, such as `[Note.stars > 3]`.
 Conditions = Iterable[Condition]
-# Values of a row, by attribute of the model, or by JSON name.
+# A row's values by attribute of the model, or by JSON name.
 Values = dict[str, Any]
-# A named tuple of the columns that clients see, whose names differ from model to model.
+# A named tuple of the visible columns, whose names differ between models.
 Row = Any
-# What `prepare_insert` makes of the values of a new row: values, or an entity of the model.
+# The result of `prepare_insert` for a new row: values, or an entity of the model.
 NewRow = Any
-# Made once; a number would become a parameter of each query.
+# Created once; a number would become a parameter of each query.
 LIMIT = bindparam("limit_", type_=Integer)
 
 
 class Repository:
-    """Reads and writes the rows of a model, as named tuples of the columns that clients see.
+    """Reads and writes the rows of a model, as named tuples of the visible columns.
 
-    Subclasses may store rows in their own way: they are the argument `repository` of a `Resource`.
-    What they do in `insert`, `update` and `delete` is within the transaction of the hooks.
+    Subclasses, passed as `repository` of a `Resource`, may store rows differently. Their `insert`,
+    `update` and `delete` run in the same transaction as the hooks.
 
     Example::
 
@@ -69,14 +69,14 @@ class Repository:
                 return rows
     """
 
-    # The property of a body whose value `prepare_insert` or `prepare_update` hashes: requests with
-    # it wait for their turn.
+    # The body's property that `prepare_insert` or `prepare_update` hashes: requests with it are
+    # queued.
     hashed: ClassVar[str | None] = None
-    # Whether standbys may answer what is read, which is then as old as they are.
+    # Whether standbys may answer reads, which then may be older.
     may_lag: ClassVar[bool] = True
-    # The condition that no row fulfils.
+    # The condition that no row meets.
     nothing: Condition = false()
-    # Sends the statements that read rows.
+    # Runs the statements that read rows.
     reader: Reader = PRIMARY
 
     def __init__(
@@ -88,7 +88,7 @@ class Repository:
     ) -> None:
         """Return rows with the columns of `properties`; `owner` is the column of owner ids.
 
-        Rows that do not fulfil the restriction are as if they did not exist.
+        Rows that do not meet the restriction are treated as missing.
         """
         self.restriction = restriction
         self.model = model
@@ -103,21 +103,21 @@ class Repository:
             if is_text(column) or isinstance(column.type, TextId | UuidId | ObjectId)
         ]
         self._json_columns = [place for place, column in enumerate(self.columns) if is_json(column)]
-        # Those of text and JSON.
+        # The columns of text and JSON.
         self._max_characters = {
             name: most for name, column in properties.items() if (most := max_characters(column))
         }
         self._by_id = self.key.asc()
         self._all_rows: Select[Any] = select(*self.columns).where(*restriction)
-        # One statement for each combination of columns that have values.
+        # One statement for each combination of columns with values.
         self._insert_statement = lru_cache(maxsize=64)(self._make_insert)
 
     def scope(self, grant: Grant) -> Conditions:
-        """Return the conditions for the rows that a grant covers."""
+        """Return the conditions for rows that a grant covers."""
         return grant.scope(self.owner)
 
     def written_scope(self, grant: Grant, is_own: bool = False) -> list[Condition]:
-        """Return the conditions for rows that were written, as `Grant.written_scope` does."""
+        """Return the conditions for written rows, as `Grant.written_scope` does."""
         return grant.written_scope(self.owner, is_own)
 
     def owned_by(self, user_id: Id | None) -> Condition:
@@ -129,7 +129,7 @@ class Repository:
         return self.key == row_id
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Return the context of what is done together or not at all."""
+        """Return the context of an atomic operation."""
         return transaction()
 
     def find(self, conditions: Conditions, filter_: Filter) -> Page:
@@ -140,19 +140,19 @@ class Repository:
         return read_rows(self.reader, statement, {"limit_": most}, characters, read)
 
     def page_statement(self, conditions: Conditions, filter_: Filter) -> Select[Any]:
-        """Return the statement for a page of the rows that a filter selects, and one row more."""
+        """Return the statement for a page of rows and one more row."""
         query = self._all_rows if filter_.fields is None else self._selected(filter_)
         query = query.where(*conditions, *self.conditions(filter_))
         page = query.order_by(*self.order(filter_)).limit(LIMIT)
         return page.offset(filter_.skip) if filter_.skip else page
 
     def row_size(self, filter_: Filter) -> RowSize:
-        """Return what measures the rows that a filter selects."""
+        """Return the function that measures the rows that a filter selects."""
         names = size_of_names(self._properties, filter_)
         return RowSize(names, self._text_columns, self._json_columns)
 
     def characters(self, filter_: Filter, rows: int) -> int:
-        """Return how many characters of text and JSON so many rows may have, as a filter selects.
+        """Return the maximum characters of text and JSON of this number of rows.
 
         Those of the database, where a character of text has up to four bytes.
         """
@@ -162,7 +162,7 @@ class Repository:
         )
 
     def _left_out(self, filter_: Filter) -> Collection[str]:
-        """Return the properties of text and JSON that a filter leaves out, and no include reads."""
+        """Return text and JSON properties that neither the filter nor its includes read."""
         if filter_.fields is None:
             return self._max_characters.keys() & {*filter_.withheld} - {*filter_.kept}
         return self._max_characters.keys() - filter_.fields - {*filter_.kept}
@@ -175,11 +175,11 @@ class Repository:
         return sql.conditions(filter_.where, self._properties)
 
     def order(self, filter_: Filter) -> list[ColumnElement[Any]]:
-        """Return what a filter orders by, and then the id, so that pages do not overlap."""
+        """Return the columns to order by, ending with the id, so that pages do not overlap."""
         return [*sql.orders(filter_.order, self._properties), self._by_id]
 
     def columns_for(self, filter_: Filter) -> list[ColumnElement[Any]]:
-        """Return the columns to select; text and JSON that the filter leaves out are NULL."""
+        """Return the columns to select; NULL for text and JSON that the filter leaves out."""
         left_out = self._left_out(filter_)
         return [
             null().label(column.key) if name in left_out else column
@@ -201,51 +201,51 @@ class Repository:
         return self.get(row_id, grant.scope(self.owner))
 
     def existing(self, row_ids: Iterable[Any], conditions: Conditions) -> set[Any]:
-        """Return which of these ids rows within the conditions have."""
+        """Return those of the ids that belong to rows within the conditions."""
         statement = select(self.key).where(self.key.in_(row_ids), *conditions, *self.restriction)
         return self.reader.read(lambda database: set(database.scalars(statement)))
 
     def lock(self, row_id: Id) -> None:
-        """Lock a row until the end of the transaction, against others that lock it.
+        """Lock a row until the end of the transaction; others that lock it wait.
 
-        SQLite has one writer at a time and ignores the lock.
+        SQLite allows one writer at a time and ignores the lock.
         """
         statement = select(self.key).where(self.key == row_id).with_for_update(key_share=True)
         with connection() as database:
             database.execute(statement).all()
 
     def lock_all(self, conditions: Conditions, most: int) -> Sequence[Row]:
-        """Return up to so many rows within these conditions, locked as `lock` does, by id."""
+        """Return up to `limit` rows within these conditions by id, locked as by `lock`."""
         statement = self._all_rows.where(*conditions).order_by(self._by_id).limit(most)
         with connection() as database:
             return database.execute(statement.with_for_update()).all()
 
     def count(self, conditions: Conditions, filter_: Filter | None = None) -> int:
-        """Return how many rows fulfil the conditions, and those of a filter."""
+        """Return the number of rows within the conditions that a filter selects."""
         counted = select(func.count()).select_from(self.key.table)
         filtered = self.conditions(filter_) if filter_ else ()
         statement = counted.where(*conditions, *filtered, *self.restriction)
         return self.reader.read(lambda database: database.scalar(statement)) or 0
 
     def prepare_insert(self, items: Sequence[Values]) -> Sequence[NewRow]:
-        """Return what `insert` stores for these values of new rows, before any transaction.
+        """Return the values that `insert` stores for new rows; called before any transaction.
 
-        For what takes long or must not be undone, such as hashing a password.
+        For work that takes long or must not be rolled back, such as hashing a password.
         """
         return items
 
     def prepare_update(self, conditions: Sequence[ColumnElement[bool]], values: Values) -> Values:
-        """Return the values that `update` gets for a change, before any transaction.
+        """Return the values that `update` gets for a change; called before any transaction.
 
-        For what must not be undone, such as asking for a password. Hooks do not see values that
-        are no columns.
+        For work that must not be rolled back, such as asking for a password. Hooks do not see
+        values that are not columns.
         """
         return values
 
     def insert(self, items: Sequence[NewRow]) -> Sequence[Row]:
         """Store new rows, all or none; return them in the same order.
 
-        The database generates ids above those that are given.
+        Ids that the database generates are higher than the given ones.
         """
         given = [item["id"] for item in items if isinstance(item.get("id"), int)]
         if not given:
@@ -270,19 +270,19 @@ class Repository:
         return [by_id[item["id"]] for item in given]
 
     def update(self, conditions: Conditions, values: Values) -> Sequence[Row]:
-        """Change every row that fulfils the conditions; return them as they now are."""
+        """Change every row that meets the conditions; return the changed rows."""
         with connection() as database:
             changed = self._update(conditions, values).returning(*self.columns)
             return database.execute(changed).all()
 
     def replace(self, conditions: Conditions, values: Values) -> Sequence[Row]:
-        """Replace every row that fulfils the conditions by complete values; return them."""
+        """Replace every row that meets the conditions by complete values; return the new rows."""
         return self.update(conditions, values)
 
     def update_all(self, conditions: Conditions, values: Values) -> int:
-        """Change every row that fulfils the conditions; return how many those were.
+        """Change every row that meets the conditions; return their number.
 
-        By `update`, if a subclass has its own.
+        Uses `update` if a subclass overrides it.
         """
         if type(self).update is not Repository.update:
             return len(self.update(conditions, values))
@@ -290,7 +290,7 @@ class Repository:
             return database.execute(self._update(conditions, values)).rowcount
 
     def update_ids(self, conditions: Conditions, values: Values, most: int) -> Sequence[Id]:
-        """Change every row that fulfils the conditions, in a transaction; return their ids.
+        """Change every row that meets the conditions, in a transaction; return their ids.
 
         Raises TooManyRows.
         """
@@ -309,7 +309,7 @@ class Repository:
         return update(self.key.table).where(*conditions, *self.restriction).values(changes)
 
     def delete(self, conditions: Conditions) -> int:
-        """Delete the rows that fulfil the conditions; return how many those were.
+        """Delete the rows that meet the conditions; return their number.
 
         Raises TooManyDependents.
         """
@@ -334,16 +334,16 @@ class Repository:
         return self._table_columns[name]
 
     def value(self, row: Row, name: str) -> Any:
-        """Return what a row has in an attribute; None if clients do not see it.
+        """Return a row's value of an attribute; None if clients do not see it.
 
-        Attributes may have the name of a method of tuples, such as `count`.
+        An attribute may have the name of a tuple's method, such as `count`.
         """
         place = self._places.get(name)
         return None if place is None else row[place]
 
     @cached_property
     def _places(self) -> Mapping[str, int]:
-        """The places of the columns in rows, by attribute."""
+        """The positions of columns in rows, by attribute."""
         names = {id(column): name for name, column in self._table_columns.items()}
         return {names[id(column)]: place for place, column in enumerate(self.columns)}
 
@@ -376,12 +376,12 @@ class Repository:
         }
 
     def _new_id(self) -> Values:
-        """Return the id of a new row; nothing if the database generates it."""
+        """Return the id of a new row; empty if the database generates it."""
         id = new_id(self.key.type)
         return {} if id is None else {"id": id}
 
     def with_defaults(self, values: Values) -> Values:
-        """Return the values of a new row with those that SQLAlchemy sets in Python."""
+        """Return the values of a new row with the defaults that SQLAlchemy sets in Python."""
         missing = {
             name: default.arg(None) if default.is_callable else default.arg
             for name, default in self._defaults.items()

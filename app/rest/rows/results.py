@@ -1,4 +1,4 @@
-"""Statements that read the rows of an answer: compiled once, or read in parts if they are large."""
+"""Statements that read a response's rows: compiled once, or read in parts if they are large."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,28 +23,28 @@ from app.rest.filters.columns import is_json, is_text
 
 Read = TypeVar("Read")
 Statement = Select[Any]
-# Returns the statement for the rows that fulfil conditions; it may have parameters.
+# Returns the statement for rows that meet conditions; it may have parameters.
 Build = Callable[[list[ColumnElement[bool]]], Statement]
 
-#: Characters that the rows of a statement may have for PostgreSQL to send all of them at once.
+#: Maximum characters of a statement's rows that PostgreSQL sends all at once.
 MAX_CHARACTERS = 16_000_000
-#: Compiled statements that a process keeps for lists and includes, those that were used last.
-# They have about 50 kB each, and a list has one for each of its includes.
+#: Most recently used compiled statements that a process keeps for lists and includes.
+# About 50 kB each; a list has one for each of its includes.
 MAX_STATEMENTS = 128
 
 
 def max_characters(column: Column[Any]) -> int:
-    """Return how many characters a column may have: of text or JSON, 0 for others."""
+    """Return the maximum characters of a column: of text or JSON, 0 for others."""
     if is_json(column):
         return json_fields.MAX_LENGTH
     return (column.type.length or MAX_TEXT) if is_text(column) else 0  # type: ignore[attr-defined]
 
 
 class KeptStatement:
-    """A statement about rows that callers may read, which is compiled when it is executed again.
+    """A statement for rows that callers may read, compiled at its second execution.
 
-    Once for callers who may read all rows, and once for those who may read their own: to build it
-    is most of the work of a short answer.
+    It has one version for callers who may read all rows, and one for those who may read their own;
+    building it would be most of the work of a short response.
     """
 
     def __init__(self, owner: Column[Any] | None, build: Build, reader: Reader) -> None:
@@ -52,7 +52,7 @@ class KeptStatement:
         self._owner = owner
         self._build = build
         self._reader = reader
-        # By whether only a caller's own rows are permitted.
+        # By whether only the caller's own rows are permitted.
         self._executed: set[bool] = set()
 
     def read(
@@ -62,9 +62,9 @@ class KeptStatement:
         characters: int,
         read: Callable[[Iterable[Any]], Read],
     ) -> Read:
-        """Execute it in the scope of a grant, with values of its parameters.
+        """Execute it in the scope of a grant, with values for its parameters.
 
-        Returns what a function makes of the rows, which may have so many characters in all.
+        Returns the result of a function of its rows, which may have `characters` in all.
         """
         own = grant.only_own and self._owner is not None
         if (own or not grant.scope(self._owner)) and not _is_read_in_parts(characters):
@@ -75,7 +75,7 @@ class KeptStatement:
         return read_rows(self._reader, statement, values, characters, read)
 
     def prepare(self, own: bool) -> PreparedStatement | None:
-        """Compile it for callers who may read their own rows, or all; None if it cannot be."""
+        """Compile it for callers who may read their own rows, or all; None if impossible."""
         own_rows = [self._owner == bindparam("owner")] if own and self._owner is not None else []
         statement = self._build(own_rows)
         # SQLAlchemy writes lists of values into a statement at each execution.
@@ -93,9 +93,9 @@ def read_rows(
     characters: int,
     read: Callable[[Iterable[Any]], Read],
 ) -> Read:
-    """Return what a function makes of a statement's rows, which may have so many characters.
+    """Return the result of a function of a statement's rows, which may have `characters` in all.
 
-    Raises DatabaseTimeout when to read them in parts takes longer than one statement may.
+    Raises DatabaseTimeout if reading them in parts takes longer than one statement may.
     """
     if _is_read_in_parts(characters):
         return _read_in_parts(statement, values, read)
@@ -120,9 +120,9 @@ def _read_in_parts(
 
 
 def _is_read_in_parts(characters: int) -> bool:
-    """Tell whether rows that may have so many characters in all are read in parts.
+    """Return True if rows with this maximum of characters are read in parts.
 
-    A cursor in the database takes a transaction, and a round trip for each part.
+    A server-side cursor needs a transaction, and a round trip for each part.
     """
     return characters > MAX_CHARACTERS and reads_whole_results(db.engine.dialect)
 

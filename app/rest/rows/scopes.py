@@ -1,4 +1,4 @@
-"""Scopes of writes: which rows a caller may change, what these must fulfil then, and the check."""
+"""Scopes of writes: rows that a caller may change, their required state afterwards, and checks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,8 @@ from app.ids import Id
 from .own_table import OwnTableCondition
 from .repository import Condition, Conditions, NewRow, Repository, Values
 
-#: Rows that one request changes by a permission for some rows, which are looked at afterwards.
+#: Maximum rows that one request changes by a permission for some rows, which are checked
+#: afterwards.
 MAX_CHECKED = 10_000
 # The parameter with the ids of rows.
 IDS = "ids"
@@ -35,44 +36,44 @@ IDS = "ids"
 
 @dataclass(frozen=True)
 class WriteScope:
-    """The rows that a caller may change by a permission, and how they may be left.
+    """The rows that a permission allows to change, and the allowed new state.
 
-    As PostgreSQL's policies have it: `conditions` are `USING`, `required` is `WITH CHECK`.
+    As in PostgreSQL's policies: `conditions` are `USING`, `required` is `WITH CHECK`.
     """
 
     rows: Repository
     grant: Grant
-    # Conditions beside those of the permission: of the rows as they are, and as they are left.
+    # Conditions in addition to the permission's: on the rows before, and after the change.
     within: Sequence[Condition] = ()
     kept: Sequence[Condition] = ()
-    # Whether these are the caller's rows, and may be somebody else's afterwards.
+    # Whether these are the caller's rows, which may be given to another user.
     gives_away: bool = False
 
     @cached_property
     def conditions(self) -> list[Condition]:
-        """The conditions for the rows that may be changed."""
+        """The conditions for rows that may be changed."""
         return [*self.within, *self.rows.scope(self.grant)]
 
     @cached_property
     def required(self) -> list[Condition]:
-        """The conditions that the rows must fulfil once they are changed."""
+        """The conditions that changed rows must meet."""
         return [*self.kept, *self.rows.written_scope(self.grant, self.gives_away)]
 
     def limited(self, *conditions: Condition) -> "WriteScope":
-        """Return the scope of those rows in it that fulfil conditions."""
+        """Return the scope limited to rows that meet conditions."""
         return replace(self, within=[*self.within, *conditions])
 
     def giving_away(self) -> "WriteScope":
-        """Return the scope of the caller's rows in it, which may be given to somebody else."""
+        """Return the scope limited to the caller's rows, which may be given to another user."""
         own = self.rows.owned_by(self.grant.user_id)
         return replace(self, within=[*self.within, own], gives_away=True)
 
 
 class Outcome:
-    """What is required of rows that are written, which is checked in the transaction.
+    """Checks written rows against the required conditions, in the transaction.
 
-    Of conditions that read the table itself, a row that is written may make itself fulfil them:
-    these must hold in advance, too, for the row as it is to be.
+    A written row may itself satisfy conditions that read its own table, so these must also hold in
+    advance, for its new values.
     """
 
     def __init__(self, rows: Repository, model: str, required: Sequence[Condition]) -> None:
@@ -85,16 +86,16 @@ class Outcome:
         """Check rows before they are stored; raise the access error."""
         if not self._in_advance.reads_others:
             return
-        # Many rows are alike in what matters.
+        # Many rows have the same values in the relevant columns.
         proposed = {self._key(values): values for values in map(self._new_values, items)}
         for values in proposed.values():
             if self._finds(select(literal(1)).where(not_(self._in_advance.with_values(values)))):
                 raise denial_of_result(self._model)
 
     def check_change(self, chosen: Conditions, values: Values) -> None:
-        """Check rows that fulfil conditions before they are changed; raise the access error.
+        """Check rows that meet conditions before they are changed; raise the access error.
 
-        They are locked, so that they become what they were checked as.
+        Locks them, so that they cannot change after the check.
         """
         if not self._in_advance.reads_others:
             return
@@ -108,10 +109,9 @@ class Outcome:
             raise denial_of_result(self._model)
 
     def check(self, row_ids: Sequence[Id]) -> None:
-        """Check rows as the transaction has left them; raise the access error.
+        """Check rows in the state that the transaction leaves; raise the access error.
 
-        Those that it has changed are locked, and what others have committed meanwhile counts. A row
-        that was deleted is none to check.
+        Locks the changed rows, so that concurrent commits count, too. Deleted rows are not checked.
         """
         key = self._rows.key
         if self._finds(
@@ -124,13 +124,13 @@ class Outcome:
             return database.scalar(statement.limit(1), values) is not None
 
     def _new_values(self, item: NewRow) -> Mapping[str, ColumnElement[Any]]:
-        """Return what each column of a new row is to have."""
+        """Return the new value of each column of a row."""
         values = item if isinstance(item, Mapping) else vars(item)
         absent = {column.name: null() for column in self._columns.values()}
         return {**absent, **self._bound(self._rows.with_defaults({**values}))}
 
     def _bound(self, values: Values) -> dict[str, ColumnElement[Any]]:
-        """Return values by the names of columns, as SQL."""
+        """Return values by column names, as SQL."""
         columns = self._columns
         bound = dict[str, ColumnElement[Any]]()
         for name in values.keys() & columns.keys():
@@ -145,6 +145,6 @@ class Outcome:
         return columns
 
     def _key(self, values: Mapping[str, ColumnElement[Any]]) -> tuple[object, ...]:
-        """Return what a condition depends on, of the values of a new row."""
+        """Return the values of a new row on which a condition depends."""
         depends = sorted(self._in_advance.columns & values.keys())
         return tuple(repr(getattr(values[name], "value", values[name])) for name in depends)

@@ -1,4 +1,4 @@
-"""What the references of a collection are to: rows of others that the caller may read."""
+"""The targets of a collection's references: other rows that the caller may read."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
@@ -27,17 +27,17 @@ class Target(Protocol):
         """The form of the ids."""
 
 
-# Returns a collection by its name, in the context of the app that serves it.
+# Returns a collection by name, in the context of its app.
 FindTarget = Callable[[str], Target]
 
 
 def references_of(
     relations: Iterable[Relation], written: Mapping[str, str], find: FindTarget, free_key: str
 ) -> list[AnyReference]:
-    """Return the references of belongsTo relations to other rows that clients may write.
+    """Return the references, by belongsTo relations, that clients may write.
 
-    `written` are properties by attribute. That of the `free_key` may be to any row, also to one
-    that the caller may not read.
+    `written` are properties by attribute. The `free_key` may refer to any row, even one that the
+    caller may not read.
     """
     return [
         _reference(relation, written, find, is_free=relation.foreign_key == free_key)
@@ -59,22 +59,22 @@ def _reference(
 
 
 def _find_readable(find: FindTarget, name: str, row_ids: Collection[Id]) -> set[Id]:
-    """Return those of the ids that are of rows of a collection which the caller may read."""
+    """Return those of the ids that belong to a collection's rows which the caller may read."""
     target = find(name)
     return target.rows.existing(row_ids, target.readable)
 
 
 def _find_existing(find: FindTarget, name: str, row_ids: Collection[Id]) -> set[Id]:
-    """Return those of the ids that are of rows of a collection."""
+    """Return those of the ids that belong to rows of a collection."""
     return find(name).rows.existing(row_ids, [])
 
 
 def _find_typed(
     relation: Relation, find: FindTarget, type_: object, row_ids: Collection[Id]
 ) -> set[Id] | None:
-    """Return those of the ids that are of rows of a model which the caller may read.
+    """Return those of the ids that belong to a model's rows which the caller may read.
 
-    None if the relation leads to no such model.
+    None if the relation does not lead to such a model.
     """
     name = relation.resource_of(type_)
     if name is None:

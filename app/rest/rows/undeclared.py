@@ -1,4 +1,4 @@
-"""Properties that a model does not declare, kept together in one JSON column: `strict: false`."""
+"""Undeclared properties of a model, kept in one JSON column: `strict: false`."""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -18,16 +18,16 @@ ATTRIBUTE = "others_"
 
 
 class OpenSchema(Schema):
-    """A schema that keeps the properties which it does not know."""
+    """A schema that keeps unknown properties."""
 
-    # Names that no such property may have: those of relations, and those that are hidden. The
-    # attribute's own name ends with _, so that it cannot be that of a property.
+    # Names that no such property may have: those of relations and of hidden properties. The
+    # attribute's name ends with _, so that it is not a property's name.
     reserved_: Collection[str] = ()
     others_ = Object(data_key=OTHERS, load_default=dict)
 
     @pre_load
     def collect(self, data: Any, **_options: Any) -> Any:
-        """Move the properties that are not known into one."""
+        """Move the unknown properties into OTHERS."""
         if not isinstance(data, dict):
             return data
         known = {field.data_key or name for name, field in self.fields.items()} - {OTHERS}
@@ -37,12 +37,12 @@ class OpenSchema(Schema):
 
 
 def flatten(dumped: Values) -> Values:
-    """Return the JSON object of a row with the properties that are kept together beside others."""
+    """Return a row's JSON object with its undeclared properties among the others."""
     return {**(dumped.pop(OTHERS, None) or {}), **dumped}
 
 
 def merge_others(values: Values, find_row: Callable[[], Any]) -> None:
-    """Add the properties of a change to those that the row has; raise ValidationError."""
+    """Merge a change's undeclared properties with the row's; raise ValidationError."""
     values[ATTRIBUTE] = {**(getattr(find_row(), ATTRIBUTE) or {}), **values[ATTRIBUTE]}
     try:
         check_json(Object(), values[ATTRIBUTE])

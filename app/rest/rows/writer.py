@@ -1,4 +1,4 @@
-"""Writing the rows of a repository, with the hooks of their resource."""
+"""Writing the rows of a repository, calling the hooks of its resource."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -13,16 +13,16 @@ from .hooks import DeleteEvent, Hook, SavedValues, SaveEvent
 from .repository import Condition, Conditions, NewRow, Repository, Row, Values
 from .scopes import MAX_CHECKED, Outcome
 
-#: Rows that one request changes or deletes where hooks are called.
+#: Maximum rows that one request changes or deletes if hooks are called.
 MAX_ROWS = 500
 # Raises an error for a row that must not be changed.
 Check = Callable[[Row], None]
-# Changes the rows that fulfil conditions; returns them as they now are.
+# Changes the rows that meet conditions; returns the changed rows.
 Store = Callable[[Conditions, Values], Sequence[Row]]
 
 
 class Hooks(Protocol):
-    """A resource, with which its hooks are called."""
+    """A resource with hooks."""
 
     @property
     def before_save(self) -> Hook:
@@ -30,7 +30,7 @@ class Hooks(Protocol):
 
     @property
     def after_save(self) -> Hook:
-        """Sent after it."""
+        """Sent afterwards."""
 
     @property
     def before_delete(self) -> Hook:
@@ -38,19 +38,19 @@ class Hooks(Protocol):
 
     @property
     def after_delete(self) -> Hook:
-        """Sent after it."""
+        """Sent afterwards."""
 
 
 class Hooked(Protocol):
-    """A collection, whose rows are written with the hooks of its resource."""
+    """A collection whose rows are written with the hooks of its resource."""
 
     @property
     def name(self) -> str:
-        """The name by which rules refer to it."""
+        """The name of the collection in rules."""
 
     @property
     def resource(self) -> Hooks:
-        """The resource, as an app serves it."""
+        """The resource as served by an app."""
 
     @property
     def new_values(self) -> SavedValues:
@@ -62,11 +62,11 @@ class Hooked(Protocol):
 
 
 class Writer:
-    """Writes rows: by one statement, or one after the other in a transaction if there are hooks.
+    """Writes rows: by one statement, or, if there are hooks, one by one in a transaction.
 
-    The hooks of a row thus see those before it. Whoever writes by a permission for some rows passes
-    the conditions that are `required` of them afterwards, as a WriteScope has them: if a row does
-    not fulfil them once its hooks were called, the access error is raised and nothing is stored.
+    The hooks of a row therefore see the rows before it. With a permission for some rows, callers
+    pass the `required` conditions of a WriteScope: if a row does not meet them after its hooks were
+    called, the access error is raised and nothing is stored.
     """
 
     def __init__(self, collection: Hooked, rows: Repository) -> None:
@@ -82,8 +82,8 @@ class Writer:
     ) -> Sequence[Row]:
         """Store new rows, all or none; return them in the same order.
 
-        `link` is called with the rows before they are looked at, in the same transaction: for what
-        makes them fulfil the conditions.
+        `link` is called with the rows before the check, in the same transaction, for changes by
+        which they meet the conditions.
         """
         self._rows.reader.note_write()
         if not required and link is None:
@@ -98,9 +98,9 @@ class Writer:
         return rows
 
     def check_written(self, row_ids: Sequence[Id], required: Sequence[Condition]) -> None:
-        """Raise the access error if rows do not fulfil conditions, within a transaction.
+        """Raise the access error if rows do not meet conditions, within a transaction.
 
-        For what changes rows without this writer, such as a link between them.
+        For changes of rows without this writer, such as links between them.
         """
         if required:
             self._outcome(required).check(row_ids)
@@ -109,7 +109,7 @@ class Writer:
         return Outcome(self._rows, self._collection.name, required)
 
     def _insert(self, items: Sequence[NewRow], outcome: Outcome | None = None) -> Sequence[Row]:
-        """Store new rows with the hooks."""
+        """Store new rows, calling the hooks."""
         if not (self._before.receivers or self._after.receivers):
             if outcome:
                 outcome.check_new(items)
@@ -133,10 +133,10 @@ class Writer:
         check: Check | None = None,
         required: Sequence[Condition] = (),
     ) -> Sequence[Row]:
-        """Change every row that fulfils the conditions; return them as they now are.
+        """Change every row that meets the conditions; return the changed rows.
 
-        `check` is called before the hooks with the one row, which no other request then changes.
-        Raises TooManyRows if there are hooks.
+        `check` is called before the hooks with the only row, which is locked. Raises TooManyRows if
+        there are hooks.
         """
         return self._change(conditions, values, self._rows.update, check, required)
 
@@ -147,9 +147,9 @@ class Writer:
         check: Check | None = None,
         required: Sequence[Condition] = (),
     ) -> Sequence[Row]:
-        """Replace every row that fulfils the conditions by complete values; return them.
+        """Replace every row that meets the conditions by complete values; return the new rows.
 
-        `check` is as of `update`. Raises TooManyRows if there are hooks.
+        `check` is as for `update`. Raises TooManyRows if there are hooks.
         """
         return self._change(conditions, values, self._rows.replace, check, required)
 
@@ -178,7 +178,7 @@ class Writer:
     def _store(
         self, chosen: Conditions, values: Values, store: Store, outcome: Outcome | None = None
     ) -> Sequence[Row]:
-        """Change rows by a function of the repository, with the hooks."""
+        """Change rows by a function of the repository, calling the hooks."""
         if not (self._before.receivers or self._after.receivers):
             if outcome:
                 outcome.check_change(chosen, values)
@@ -190,7 +190,7 @@ class Writer:
                 given = self._before_save(known, values, row)
                 if outcome:
                     outcome.check_change([self._rows.by_id(row.id)], given)
-                # None, if a hook has deleted it.
+                # None if a hook has deleted it.
                 for stored in store([self._rows.by_id(row.id)], given):
                     self._after_save(known.of(given), stored, is_new=False)
                     changed.append(stored)
@@ -199,9 +199,9 @@ class Writer:
     def update_all(
         self, conditions: Conditions, values: Values, required: Sequence[Condition] = ()
     ) -> int:
-        """Change every row that fulfils the conditions; return how many those were.
+        """Change every row that meets the conditions; return their number.
 
-        Raises TooManyRows if there are hooks, or conditions that are required.
+        Raises TooManyRows if there are hooks or required conditions.
         """
         if self._before.receivers or self._after.receivers:
             return len(self.update(conditions, values, required=required))
@@ -218,9 +218,9 @@ class Writer:
         return len(row_ids)
 
     def delete(self, conditions: Conditions, check: Check | None = None) -> int:
-        """Delete every row that fulfils the conditions; return how many those were.
+        """Delete every row that meets the conditions; return their number.
 
-        `check` is as of `update`. Raises TooManyRows if there are hooks.
+        `check` is as for `update`. Raises TooManyRows if there are hooks.
         """
         self._rows.reader.note_write()
         if check is None:
@@ -231,7 +231,7 @@ class Writer:
             return self._delete(chosen)
 
     def _delete(self, conditions: Conditions) -> int:
-        """Delete rows with the hooks."""
+        """Delete rows, calling the hooks."""
         before, after = self._resource.before_delete, self._resource.after_delete
         if not (before.receivers or after.receivers):
             return self._rows.delete(conditions)
@@ -239,14 +239,14 @@ class Writer:
         with self._rows.transaction():
             for row in self._lock_all(conditions):
                 before.send(self._resource, event=DeleteEvent(current_identity(), row))
-                # None, if a hook has deleted it.
+                # None if a hook has deleted it.
                 if self._rows.delete([self._rows.by_id(row.id)]):
                     after.send(self._resource, event=DeleteEvent(current_identity(), row))
                     count += 1
         return count
 
     def lock(self, row_id: Id) -> None:
-        """Lock a row until the end of the transaction: others that lock it wait.
+        """Lock a row until the end of the transaction; others that lock it wait.
 
         Raises RuntimeError outside of a transaction.
         """
@@ -255,12 +255,12 @@ class Writer:
         self._rows.lock(row_id)
 
     def _check(self, conditions: Conditions, check: Check) -> None:
-        """Lock the one row that fulfils the conditions, if there is one, and check it."""
+        """Lock and check the only row that meets the conditions, if there is one."""
         for row in self._rows.lock_all(conditions, 1):
             check(row)
 
     def _before_save(self, known: SavedValues, item: NewRow, row: Row | None) -> NewRow:
-        """Call `before_save` for a row; return what is to be stored."""
+        """Call `before_save` for a row; return the values to store."""
         event = SaveEvent(current_identity(), known.of(item), row, is_new=row is None)
         self._before.send(self._resource, event=event)
         return known.put(item, event.values)
@@ -270,12 +270,12 @@ class Writer:
         self._after.send(self._resource, event=event)
 
     def _lock_all(self, conditions: Conditions) -> Sequence[Row]:
-        """Return the rows that fulfil the conditions, locked until the end of the transaction."""
+        """Return the rows that meet the conditions, locked until the end of the transaction."""
         found = self._rows.lock_all(conditions, MAX_ROWS + 1)
         if len(found) > MAX_ROWS:
             raise TooManyRows(MAX_ROWS)
         return found
 
 
-# The writers of an app's resources, by name: for calls of the application on the declarations.
+# The writers of an app's resources by name, used if application code calls the declarations.
 writers = AppState[dict[str, Writer]]("writers", factory=lambda _app: {})

@@ -1,1 +1,1 @@
-"""The endpoints of collections and relations, and how rows become JSON."""
+"""Endpoints of collections and relations, and serialization of rows."""

@@ -1,4 +1,4 @@
-"""The endpoints that every collection has."""
+"""The endpoints of every collection."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -37,9 +37,9 @@ from .tagged import check_first, check_new, read_check, respond_row
 
 
 class RowViews:
-    """The views of a collection that are alike wherever its rows are.
+    """The views of a collection that do not depend on where its rows are stored.
 
-    Their methods and paths are those of LoopBack 3.
+    Methods and paths are LoopBack 3's.
     """
 
     def __init__(self, collection: Collection) -> None:
@@ -52,7 +52,7 @@ class RowViews:
     def find_one(self, grant: Grant) -> ResponseReturnValue:
         """Show the first row that a filter selects."""
         filter_ = self.collection.parse({**(read_parameter("filter") or {}), "limit": 1})
-        # All properties, for the tag.
+        # All properties are needed for the entity tag.
         rows = self.rows.find(self.rows.scope(grant), replace(filter_, fields=None)).rows
         row = self.collection.or_404("undefined", rows[0] if rows else None)
         return respond_selected(self.collection, row, filter_)
@@ -89,7 +89,7 @@ class RowViews:
         has_preconditions=True,
     )
     def replace_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
-        """Replace a row; properties that are not sent go back to their default."""
+        """Replace a row; properties that are not sent get their defaults."""
         row_id = self.collection.authorize_id(grant, id)
         scope = self.collection.write_scope(grant)
         return self._update_one(row_id, scope, read_body(), partial=False)
@@ -110,16 +110,16 @@ class RowViews:
             check = read_check(self.collection)
             delete_one(self.collection, row_id, self.rows.scope(grant), check)
         except ModelNotFound:
-            # As LoopBack 3 answers; a row that the caller may not delete is none that is missing.
+            # As in LoopBack 3; a row that the caller may not delete does not count as missing.
             if not (grant.covers_all and self._may_miss_deleted()):
                 raise
             return jsonify({"count": 0})
         return jsonify({"count": 1})
 
     def respond_to_head(self, grant: Grant, id: str) -> ResponseReturnValue:
-        """Answer as `findById`, if the caller may call that on the row, else by the status alone.
+        """Answer as `findById` if the caller may call that on the row, else with the status only.
 
-        The headers of the answer tell what the row contains.
+        The headers of the response reveal the contents of the row.
         """
         row_id = self.collection.authorize_id(grant, id)
         readable = [*self.rows.scope(grant), *self.collection.readable]
@@ -130,11 +130,11 @@ class RowViews:
         return jsonify({"exists": True})
 
     def show(self, row: Row) -> ResponseReturnValue:
-        """Answer with one row."""
+        """Return the response with one row."""
         return respond_row(self.collection, row)
 
     def _may_miss_deleted(self) -> bool:
-        """Tell whether deleting a row that does not exist is no error."""
+        """Return True if deleting a row that does not exist is no error."""
         return is_compatible(current_app.config) and not self.collection.resource.finds_deleted
 
     def _update_one(
@@ -175,7 +175,7 @@ class CollectionViews(RowViews):
         has_preconditions=True,
     )
     def patch_or_create(self, grant: Grant) -> ResponseReturnValue:
-        """Change the row whose id the body has; create one when it has none."""
+        """Change the row whose id the body has; create one if it has none."""
         return self._upsert(grant, partial=True)
 
     @declare(
@@ -190,7 +190,7 @@ class CollectionViews(RowViews):
         has_preconditions=True,
     )
     def replace_or_create(self, grant: Grant) -> ResponseReturnValue:
-        """Replace the row whose id the body has; create one when it has none."""
+        """Replace the row whose id the body has; create one if it has none."""
         return self._upsert(grant, partial=False)
 
     @declare(
@@ -205,7 +205,7 @@ class CollectionViews(RowViews):
         has_preconditions=True,
     )
     def upsert_with_where(self, grant: Grant) -> ResponseReturnValue:
-        """Change the one row that a `where` selects; create one when there is none."""
+        """Change the one row that a `where` selects; create one if there is none."""
         scope = self.collection.write_scope(grant, *self._required_where())
         body = read_body()
         rows, more = self.rows.find(scope.conditions, self.collection.parse({"limit": 1}))
@@ -232,16 +232,16 @@ class CollectionViews(RowViews):
             return jsonify({"count": self.rows.count(scope.conditions)})
         return jsonify({"count": update_all(self.collection, scope, values)})
 
-    # Before findById, whose GET would answer HEAD too.
+    # Must precede findById, whose GET would answer HEAD too.
     @declare("exists", READ, "GET /<id>/exists", "HEAD /<id>", answer="Exists", finds_row=True)
     def exists(self, grant: Grant, id: str) -> ResponseReturnValue:
-        """Tell whether there is such a row; to a HEAD, by the status."""
+        """Return True if the row exists; answer a HEAD request by the status."""
         if request.method == "HEAD":
             return self.respond_to_head(grant, id)
         try:
             row_id = self.collection.authorize_id(grant, id)
         except ModelNotFound:
-            # As LoopBack 3 answers to what is no id.
+            # As in LoopBack 3 for an invalid id.
             if not is_compatible(current_app.config):
                 raise
             return jsonify({"exists": False})
@@ -256,7 +256,7 @@ class CollectionViews(RowViews):
         return self.show(self.collection.read(grant, self.collection.authorize_id(grant, id)))
 
     def show(self, row: Row) -> ResponseReturnValue:
-        """Answer with one row, as the query selects."""
+        """Return the response with one row, as the query selects."""
         if not (is_given("filter") or self.collection.resource.default_filter):
             return respond_row(self.collection, row)
         query = read_list(self.collection)
@@ -289,7 +289,7 @@ class CollectionViews(RowViews):
         return row_id is not None and bool(self.rows.existing([row_id], []))
 
     def _required_where(self) -> Conditions:
-        # Of the query alone: the header of the name is for reads.
+        # From the query only: the header of that name is for reads.
         where = parse_parameter("where", request.args)
         if where is None:
             raise InvalidFilter("where is missing: it must say which rows are meant.")
@@ -299,41 +299,41 @@ class CollectionViews(RowViews):
 def all_endpoints(
     collection: Collection, views: type[RowViews] = CollectionViews
 ) -> list[Endpoint]:
-    """Return the endpoints of a collection, its relations' and its own."""
+    """Return the endpoints of a collection: its relations' and its own, too."""
     usual = [*endpoints_of(views(collection)), *relation_endpoints(collection)]
     own = [bind_own(collection, endpoint) for endpoint in collection.resource.own_endpoints]
     return [*own, *_describe(collection.resource, usual)]
 
 
 def declared_endpoints(resource: Resource) -> list[Endpoint]:
-    """Return the endpoints of a resource as they are declared, which cannot be called."""
+    """Return the endpoints of a resource as declared; they cannot be called."""
     own = [describe_own(resource, endpoint) for endpoint in resource.own_endpoints]
     return [*own, *_describe(resource, usual_endpoints(resource.relations))]
 
 
 def usual_endpoints(relations: Mapping[str, Relation]) -> list[Endpoint]:
-    """Return the endpoints of every resource with these relations, which cannot be called."""
+    """Return the endpoints of every resource with these relations; they cannot be called."""
     return [*declared_by(CollectionViews).values(), *declared_relation_endpoints(relations)]
 
 
 def _describe(resource: Resource, endpoints: Iterable[Endpoint]) -> Iterator[Endpoint]:
-    """Yield endpoints with what the resource says of them."""
+    """Yield endpoints with the settings of the resource."""
     for endpoint in endpoints:
         served = endpoint if resource.replaces_on_put else with_changing_put(endpoint)
         yield served.replace(
-            # A row that is being created has no owner.
+            # A row being created has no owner.
             owned=resource.owner is not None and endpoint.method != CREATE,
             by_row=True,
             errors=(*endpoint.errors, *resource.errors.get(endpoint.method, ())),
         )
 
 
-# The methods that `PUT` calls, each with the one of `PATCH` of the same path.
+# The methods of `PUT`, each with the method of `PATCH` for the same path.
 PUT_METHODS = {"replaceById": "patchAttributes", "replaceOrCreate": "patchOrCreate"}
 
 
 def with_changing_put(endpoint: Endpoint) -> Endpoint:
-    """Return an endpoint with the routes that it has where `PUT` is as `PATCH`."""
+    """Return an endpoint with its routes if `PUT` behaves like `PATCH`."""
     routes = endpoint.routes
     if endpoint.method in PUT_METHODS:
         routes = tuple(route for route in routes if route.verb != "PUT")

@@ -1,4 +1,4 @@
-"""Includes of a filter: parsed and limited before any row is read, and their statements."""
+"""Includes of a filter: parsed and limited before rows are read, and their statements."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,22 +21,22 @@ from app.rest.rows.results import KeptStatement, Statement
 from app.rest.scoped import target_of
 from app.rest.visibility import Visibility
 
-#: Levels of includes.
+#: Maximum levels of includes.
 MAX_LEVELS = 3
-#: Includes of a filter, at all levels together; each is a query.
+#: Maximum includes of a filter, on all levels together; each is a query.
 MAX_INCLUDES = 10
 
-# The parameter with the ids of the rows, or of those that they belong to.
+# The parameter with the ids of the rows, or of their parents.
 IDS = "ids"
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where an include is in a filter."""
+    """The position of an include in a filter."""
 
-    # For errors: `include.todos.owner`.
+    # The path for errors: `include.todos.owner`.
     path: str
-    # How many includes it is nested in, and whether one of them leads to several models.
+    # The number of enclosing includes, and whether one of them leads to several models.
     level: int = 0
     is_below_several: bool = False
 
@@ -54,14 +54,14 @@ class Include:
     path: str
     name: str
     relation: Relation
-    # The collection itself, if the relation leads to what it embeds.
+    # The collection itself, if the relation leads to objects embedded in it.
     target: Collection
     # The filter for the target's rows, and the includes nested in it.
     filter_: Filter
     inner: "list[Include]"
     # The collection whose rows it is included into.
     parent: Collection
-    # What is included of each resource instead, if the target differs from row to row.
+    # The include for each resource, if the target differs between rows.
     by_resource: "Mapping[str, Include]" = field(default_factory=dict)
 
     @cached_property
@@ -73,20 +73,20 @@ class Include:
 
     @property
     def most(self) -> int:
-        """How many rows one id leads to at most: its own, or those that belong to it."""
+        """The maximum rows that one id leads to: its own, or those that belong to it."""
         return 1 if self.relation.has_own_key else self.filter_.limit
 
     @property
     def visibility(self) -> Visibility | None:
-        """What clients see of what is embedded; None: everything."""
+        """The visibility of embedded objects; None: everything."""
         [name] = _embedding_properties(self.parent, self.relation)
         return self.parent.visibility.inner.get(name)
 
     def grant(self, method: str) -> Grant | None:
         """Return the caller's grant for a method of the target; raise the access error.
 
-        None: nothing is included, where the target differs from row to row, or where rules of the
-        parent decide on most includes but not on this one, such as that of users.
+        None if nothing is included: if the target differs between rows, or if the parent's rules
+        decide on most includes but not on this one, such as of users.
         """
         may_be_none = self.relation.has_types or self.parent.resource.ruled_by_parent
         if not may_be_none or self.target.resource.ruled_by_parent:
@@ -95,15 +95,15 @@ class Include:
         return grant if grant.decision else None
 
     def values(self, rows: Sequence[Any]) -> list[Any]:
-        """Return what the rows that it is included into have in the relation's attribute."""
+        """Return the values of the relation's attribute in the rows that it is included into."""
         return self.values_of(rows, self.relation.foreign_key)
 
     def values_of(self, rows: Sequence[Any], attribute: str) -> list[Any]:
-        """Return what the rows that it is included into have in an attribute."""
+        """Return the values of an attribute in the rows that it is included into."""
         return [self.parent.rows.value(row, attribute) for row in rows]
 
     def references(self, rows: Sequence[Any]) -> Iterator[tuple[str, Id | None]]:
-        """Yield the resource that each row leads to, and the id there, if the scope fits it."""
+        """Yield the resource and id that each row leads to, if the scope applies to it."""
         names = self.values_of(rows, self.relation.discriminator)
         for name, value in zip(names, self.values(rows), strict=True):
             resource = self.relation.resource_of(name) or ""
@@ -111,16 +111,16 @@ class Include:
             yield resource, include.target.id_form.parse(str(value)) if include else None
 
     def ids_of_parents(self, rows: Sequence[Any]) -> list[Any]:
-        """Return the ids of the rows that it is included into, as the foreign key has them."""
+        """Return the ids of the rows that it is included into, in the foreign key's type."""
         if not self.relation.discriminator:
             return [row.id for row in rows]
         column = self.target.rows.column(self.relation.foreign_key)
         return [key_value(column, row.id) for row in rows]
 
     def _select_by_id(self, conditions: Conditions) -> Statement:
-        """Return the statement for rows with some ids, in the order of the filter if it matters."""
+        """Return the statement for rows with these ids, in the filter's order if it matters."""
         rows = self.target.rows
-        # One row for each needs no order.
+        # A single row for each id needs no order.
         is_ordered = self.filter_.order and self.relation.many
         return (
             select(*rows.columns_for(self.filter_))
@@ -130,9 +130,9 @@ class Include:
         )
 
     def _select_of_parents(self, conditions: Conditions) -> Statement:
-        """Return the statement for the rows of some parents; limit and skip apply to each parent.
+        """Return the statement for the rows of several parents; limit and skip apply to each.
 
-        Each row has the id of its parent as `parent_`, and its place among those of the parent.
+        Each row has the id of its parent as `parent_`, and its position among that parent's rows.
         """
         rows, filter_ = self.target.rows, self.filter_
         table, parent = self._with_links()
@@ -152,7 +152,7 @@ class Include:
         )
 
     def _of_type(self) -> Conditions:
-        """Return the condition that a row belongs to one of this model, if that is not known."""
+        """Return the condition that a row belongs to one of this model, if this must be checked."""
         relation = self.relation
         if not relation.discriminator:
             return []
@@ -163,14 +163,14 @@ class Include:
         return [*conditions, *rows.conditions(self.filter_), *rows.restriction]
 
     def _with_links(self) -> tuple[FromClause, Column[Any]]:
-        """Return the table of the target, and the column with the ids of what its rows belong to.
+        """Return the table of the target, and the column with the ids of its parents.
 
-        The model between both sides is joined to it, if there is one.
+        The model in between, if any, is joined.
         """
         rows, relation = self.target.rows, self.relation
         if relation.through is None:
             return rows.key.table, rows.column(relation.foreign_key)
-        # The model between both may be the target itself.
+        # The model in between may be the target itself.
         links = relation.links.alias()
         parent, key = (
             links.corresponding_column(relation.link(name))
@@ -191,7 +191,7 @@ def parse_includes(collection: Collection, filter_: Filter) -> list[Include]:
 
 
 def check_scope(collection: Collection, name: str) -> None:
-    """Raise InvalidFilter if the scope of a relation cannot be used, with what it includes."""
+    """Raise InvalidFilter if the scope of a relation, or its includes, are invalid."""
     relation = collection.relations[name]
     target = target_of(relation)
     parse_includes(target, target.parse(None))
@@ -199,10 +199,10 @@ def check_scope(collection: Collection, name: str) -> None:
 
 
 def _filters(includes: list[Include]) -> Iterator[Filter]:
-    """Yield the filter of each include, at any level."""
+    """Yield the filter of each include, on any level."""
     for include in includes:
         yield include.filter_
-        # Those of several resources are alike; how many of them are read is limited then.
+        # Includes of several resources are alike; the number of rows is limited when they are read.
         inner = [list(_filters(each.inner)) for each in include.by_resource.values()]
         yield from max(inner, key=len, default=()) if inner else _filters(include.inner)
 
@@ -214,7 +214,7 @@ def _parse(collection: Collection, filter_: Filter, place: Place) -> list[Includ
 def _include(
     collection: Collection, name: str, scope: Mapping[str, object], place: Place
 ) -> Include:
-    """Parse one include, in the filter at a place."""
+    """Parse one include, at a position in the filter."""
     relation = collection.shown_relations.get(name)
     if relation is None:
         known = ", ".join(collection.shown_relations) or "none"
@@ -237,7 +237,7 @@ def _include(
 
 
 def _embedding_properties(collection: Collection, relation: Relation) -> list[str]:
-    """Return the property that holds what a relation of a collection embeds, if it does."""
+    """Return the property with the objects that a relation embeds, if it does."""
     shown = collection.properties.items() if relation.is_embedded else ()
     return [name for name, column in shown if column.key == relation.foreign_key]
 
@@ -245,7 +245,7 @@ def _embedding_properties(collection: Collection, relation: Relation) -> list[st
 def _include_any(
     collection: Collection, name: str, scope: Mapping[str, object], place: Place
 ) -> Include:
-    """Parse an include of rows of several resources; those that the scope does not fit are out."""
+    """Parse an include of rows of several resources: those to which the scope applies."""
     relation, by_resource = collection.relations[name], dict[str, Include]()
     problem = InvalidFilter()
     collections = served_collections.current
@@ -268,7 +268,7 @@ def _include_any(
 def _fitting(
     scope: Mapping[str, object], target: Collection, known: Container[str]
 ) -> Mapping[str, object]:
-    """Return a scope without the fields that only other models have; `known` are those of all."""
+    """Return a scope without fields that only other models have; `known` are those of all."""
     given = scope.get("fields")
     own = target.filterable
     if isinstance(given, Mapping):
@@ -287,9 +287,9 @@ def _include_of(
     scope: Mapping[str, object],
     place: Place,
 ) -> Include:
-    """Parse an include of the rows of one resource, at a place.
+    """Parse an include of the rows of one resource, at a position.
 
-    It may lead back: the budget bounds how many rows that gives.
+    Includes may form cycles: the budget limits the number of rows.
     """
     relation = collection.relations[name]
     if place.level > MAX_LEVELS:

@@ -1,4 +1,4 @@
-"""The endpoints of relations through another model, whose rows link those of both sides."""
+"""Endpoints of relations through another model, whose rows link both sides."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,9 +30,9 @@ from .tagged import read_check
 
 
 class Links:
-    """The links of a relation: rows of the model between both, or of its table if it is not served.
+    """The links of a relation: rows of the model in between, or of its table if it is not served.
 
-    No permission of the model is asked for to link two rows, but its hooks are called.
+    Linking two rows requires no permission of that model, but calls its hooks.
     """
 
     def __init__(self, relation: Relation) -> None:
@@ -40,7 +40,7 @@ class Links:
 
     @property
     def model(self) -> Collection | None:
-        """The collection of the model between both, if that is served."""
+        """The collection of the model in between, if it is served."""
         served = served_collections.current.values()
         return next(
             (collection for collection in served if collection.model is self._relation.through),
@@ -48,15 +48,15 @@ class Links:
         )
 
     def of(self, parent_id: Id) -> Any:
-        """Return the condition for the links of a parent."""
+        """Return the condition for a parent's links."""
         return self._relation.link(self._relation.foreign_key) == parent_id
 
     def between(self, parent_id: Id, row_id: Id) -> Conditions:
-        """Return the conditions for the links of a parent and a row of the target."""
+        """Return the conditions for links between a parent and a row of the target."""
         return [self.of(parent_id), self._relation.link(self._relation.target_key) == row_id]
 
     def exist(self, conditions: Conditions) -> bool:
-        """Return True if there is a link that fulfils the conditions."""
+        """Return True if there is a link that meets the conditions."""
         with connection() as database:
             return bool(database.scalar(select(exists().where(*conditions))))
 
@@ -68,9 +68,9 @@ class Links:
         body: Values | None = None,
         many: bool = False,
     ) -> Sequence[NewRow]:
-        """Return what `insert` takes, for the links of a parent and rows of the target.
+        """Return the values for `insert`, for links between a parent and rows of the target.
 
-        `body` has what is said of each link beside both ids; as a row of its model it belongs to
+        `body` has the properties of each link besides both ids; as a row of its model it belongs to
         the user. Raises ValidationError, which names the link if there may be `many`.
         """
         relation, model = self._relation, self.model
@@ -86,19 +86,19 @@ class Links:
         return {model.id_name: new["id"]} if new else {}
 
     def insert(self, links: Sequence[NewRow], required: Sequence[Condition] = ()) -> None:
-        """Store links; as rows of their model they must fulfil the conditions that are required."""
+        """Store links; as rows of their model they must meet the required conditions."""
         if model := self.model:
             model.insert(links, required)
         elif links:
             column = self._relation.link
             rows = [{column(name).key: value for name, value in link.items()} for link in links]
-            # All in one statement, as it returns something.
+            # All in one statement, with a returned column.
             statement = insert(self._relation.links).returning(column(self._relation.target_key))
             with connection() as database:
                 database.execute(statement, rows)
 
     def delete(self, conditions: Conditions) -> int:
-        """Delete the links that fulfil the conditions; return how many those were."""
+        """Delete the links that meet the conditions; return their number."""
         if model := self.model:
             return model.delete(conditions)
         with connection() as database:
@@ -108,8 +108,8 @@ class Links:
 class ThroughViews(Related):
     """The endpoints that only relations through another model have.
 
-    Linking takes the permission of the relation and to read both rows: its answer, and what it
-    changes, is about both. A row that the caller cannot read is as if it did not exist.
+    Linking requires the permission of the relation and to read both rows, because its response and
+    its effect concern both. A row that the caller may not read is treated as missing.
     """
 
     @declare(
@@ -123,7 +123,7 @@ class ThroughViews(Related):
         parent_id, links = self.parent_id(grant, id), Links(self.relation)
         user_id, required = self.creation()
         body = read_items()
-        # A link each.
+        # Each of them is linked.
         if isinstance(body, list) and (model := links.model):
             check_linked(self.target, body, model)
         new, many = prepare_rows(self.target, body, user_id), isinstance(body, list)
@@ -147,7 +147,7 @@ class ThroughViews(Related):
         makes_link=True,
     )
     def link(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
-        """Link a row to the parent, unless it is linked already.
+        """Link a row to the parent, unless it is already linked.
 
         The body may have further properties of a new link.
         """
@@ -159,7 +159,7 @@ class ThroughViews(Related):
             return NO_CONTENT
         new = links.prepare(parent_id, [row_id], grant.user_id, body)
         with self._checked_sides(grant, parent_id, row_id):
-            # Another request may have linked them.
+            # A concurrent request may have linked them.
             if not links.exist(between):
                 links.insert(new, required)
         return NO_CONTENT
@@ -173,7 +173,7 @@ class ThroughViews(Related):
         reads_parent=True,
     )
     def unlink(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
-        """End the link of a row to the parent; the row stays."""
+        """Remove the link of a row to the parent; the row is kept."""
         parent_id, row_id = self._readable_ids(grant, id, fk)
         between = Links(self.relation).between(parent_id, row_id)
         count = self._unlink(grant, parent_id, between)
@@ -196,9 +196,9 @@ class ThroughViews(Related):
         row_id = self.child_id(id, fk, [self.belonging(parent_id), *permitted])
         check = read_check(target)
         with self._checked_parent(grant, parent_id):
-            # Links that are rows of the target themselves stay, as other rows do that refer to it.
+            # Links that are themselves rows of the target are kept, as other rows that refer to it.
             if self.relation.through is not target.model:
-                # Before the row, whose end would leave it without one.
+                # Before the row, whose deletion would leave the link without it.
                 count = links.delete(links.between(parent_id, row_id))
                 target.or_404(row_id, count or None)
             delete_one(target, row_id, permitted, check)
@@ -213,7 +213,7 @@ class ThroughViews(Related):
         reads_parent=True,
     )
     def unlink_all(self, grant: Grant, id: str) -> ResponseReturnValue:
-        """End the links of the parent to all rows that the caller may read; the rows stay."""
+        """Remove the parent's links to all rows that the caller may read; the rows are kept."""
         parent_id, rows = self._readable_parent(grant, id), self.target.rows
         readable = select(rows.key).where(*self.target_scope("findById"), *rows.restriction)
         linked_to = self.relation.link(self.relation.target_key).in_(readable.correlate(None))
@@ -222,7 +222,7 @@ class ThroughViews(Related):
 
     @declare("exists", READ, "HEAD /rel/<fk>", requires="findById", reads_parent=True)
     def exists(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
-        """Tell by the status whether a row is linked to the parent."""
+        """Answer by the status whether a row is linked to the parent."""
         parent_id, row_id = self._readable_ids(grant, id, fk)
         links = Links(self.relation)
         self.target.or_404(row_id, links.exist(links.between(parent_id, row_id)) or None)
@@ -245,10 +245,10 @@ class ThroughViews(Related):
         return parent_id
 
     def _read_link(self, model: Collection | None) -> tuple[Values, Sequence[Condition]]:
-        """Return what the body says of a link, and the conditions that it must fulfil as a row.
+        """Return the body's properties of a link, and the conditions that it must meet as a row.
 
-        To say something takes the permission to create rows of the model between both: raises the
-        access error, and ValidationError if links are no rows of a model.
+        Properties require the permission to create rows of the model in between: raises the access
+        error, and ValidationError if links are not rows of a model.
         """
         body = read_body()
         if not body:
@@ -262,9 +262,9 @@ class ThroughViews(Related):
 
     @contextmanager
     def _checked_sides(self, grant: Grant, parent_id: Id, row_id: Id) -> Iterator[None]:
-        """Change a link in the block, in a transaction; raise the access error for what it leaves.
+        """Change a link in the block, in a transaction; raise the access error.
 
-        The rows of both sides must fulfil the conditions by which the caller may link them.
+        The rows of both sides must meet the conditions by which the caller may link them.
         """
         parent, target = self.parent, self.target
         of_parent = parent.rows.written_scope(grant)
@@ -281,16 +281,16 @@ class ThroughViews(Related):
             target.writer.check_written([row_id], of_target)
 
     def _unlink(self, grant: Grant, parent_id: Id, links: Conditions) -> int:
-        """End links; raise what `_checked_parent` does."""
+        """Remove links; raise the errors of `_checked_parent`."""
         with self._checked_parent(grant, parent_id):
             return Links(self.relation).delete(links)
 
     @contextmanager
     def _checked_parent(self, grant: Grant, parent_id: Id) -> Iterator[None]:
-        """End links in the block, in a transaction; raise the access error for what it leaves.
+        """Remove links in the block, in a transaction; raise the access error.
 
-        The parent must be as the permission needs it. The other side may be as it is: who reads a
-        row by a link may end that.
+        The parent must be in the state that the permission requires. The other side may be in any:
+        callers who may read a row by a link may remove the link.
         """
         required = self.parent.rows.written_scope(grant)
         with transaction():
@@ -301,6 +301,6 @@ class ThroughViews(Related):
 
 
 def _place(side: tuple[Collection, Id]) -> tuple[str, str]:
-    """Return the place of a row in the order in which rows are locked."""
+    """Return the position of a row in the order in which rows are locked."""
     collection, row_id = side
     return collection.rows.key.table.name, str(row_id)

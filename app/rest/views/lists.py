@@ -1,4 +1,4 @@
-"""Lists that clients ask for again: the filter is parsed, and statements compiled, once."""
+"""Lists that are requested repeatedly: filters are parsed, and statements compiled, once."""
 
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -17,16 +17,16 @@ from app.rest.rows.results import KeptStatement, Statement
 
 from .includes import parse_includes
 
-# Returns the condition that rows belong to the parent with an id: those of a relation.
+# Returns the condition that rows belong to the parent with an id, by a relation.
 Belonging = Callable[[object], ColumnElement[bool]]
-#: Filters of lists that a process keeps, those that were used last.
+#: Most recently used filters of lists that a process keeps.
 MAX_FILTERS = 64
-#: Characters of a filter that is kept.
+#: Maximum characters of a filter that is kept.
 MAX_LENGTH = 500
 
 
 class ListQuery:
-    """The rows of a collection that a filter selects, for any caller, and what it includes."""
+    """The rows of a collection that a filter selects, for any caller, with includes."""
 
     def __init__(
         self, collection: Collection, filter_: Filter, belonging: Belonging | None = None
@@ -42,7 +42,7 @@ class ListQuery:
         self._read = partial(read_page, row_size=rows.row_size(filter_), filter_=filter_)
 
     def find(self, grant: Grant, parent_id: Id | None = None) -> Page:
-        """Return the page of the rows in the scope of a grant; raise InvalidFilter if too large.
+        """Return the page of rows in the scope of a grant; raise InvalidFilter if too large.
 
         Those of a relation belong to the parent with this id.
         """
@@ -60,13 +60,13 @@ def find_list(
     belonging: Belonging | None = None,
     parent_id: Id | None = None,
 ) -> tuple[ListQuery, Page]:
-    """Return the list that the request asks for, and its page as `ListQuery.find` does."""
+    """Return the requested list, and its page as `ListQuery.find` does."""
     query = read_list(collection, belonging)
     return query, query.find(grant, parent_id)
 
 
 def read_list(collection: Collection, belonging: Belonging | None = None) -> ListQuery:
-    """Return the list that the parameter `filter` of the request is for; raise InvalidFilter."""
+    """Return the list for the request's parameter `filter`; raise InvalidFilter."""
     given = given_parameter("filter")
     if sum(len(name) + len(value) for name, value in given) > MAX_LENGTH:
         return _make_list(collection, given, belonging)

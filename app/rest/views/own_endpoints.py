@@ -1,4 +1,4 @@
-"""Endpoints that a resource declares beyond those of every collection."""
+"""Endpoints that a resource declares in addition to those of every collection."""
 
 from collections.abc import Mapping
 from functools import cache, wraps
@@ -16,9 +16,9 @@ from app.rest.rows.undeclared import flatten
 
 
 def describe_own(resource: Resource, endpoint: Endpoint) -> Endpoint:
-    """Return an endpoint of a resource with what follows from whether it is about a row.
+    """Return a resource's endpoint with the consequences of whether it is about a row.
 
-    And with what the resource says of all of them.
+    Settings of the resource for all of its endpoints are applied, too.
     """
     owned = endpoint.finds_row and resource.owner is not None
     session_only = endpoint.session_only
@@ -28,7 +28,7 @@ def describe_own(resource: Resource, endpoint: Endpoint) -> Endpoint:
 
 
 def bind_own(collection: Collection, endpoint: Endpoint) -> Endpoint:
-    """Return an endpoint of a resource whose view authorizes the id and gets the row."""
+    """Return a resource's endpoint whose view authorizes the id and gets the row."""
     view, many = endpoint.view, isinstance(endpoint.answer, list)
     schema = endpoint.answer[0] if many else endpoint.answer
     if isinstance(schema, type):
@@ -38,9 +38,9 @@ def bind_own(collection: Collection, endpoint: Endpoint) -> Endpoint:
 
 
 def _dumping(collection: Collection, view: View, schema: type[Schema], many: bool) -> View:
-    """Wrap a view so that of the rows that it returns clients see what they see of all.
+    """Wrap a view so that clients see of the returned rows what they see of all rows.
 
-    These are of the collection or, if its schema is not that of the answer, of another one.
+    The rows are the collection's or, if its schema is not the response's, another one's.
     """
 
     @cache
@@ -58,8 +58,8 @@ def _dumping(collection: Collection, view: View, schema: type[Schema], many: boo
 
 
 def collection_with(schema: type[Any], own: Collection | None) -> Collection | None:
-    """Return the collection whose rows a schema is for, rather the own one; None without any."""
-    # The app's own schema may extend the one of the declaration.
+    """Return the collection that a schema serializes, preferably the own one; None without any."""
+    # The app's own schema may extend the declared one.
     if own is not None and isinstance(own.schema, schema):
         return own
     others = served_collections.current.values()
@@ -71,7 +71,7 @@ def _dump(collection: Collection, row: Row) -> Mapping[str, object]:
 
 
 def _with_row(collection: Collection, view: View) -> View:
-    """Wrap a view so that it gets the row with the id in the path, if it is permitted."""
+    """Wrap a view so that it gets the row with the id in the path, if permitted."""
 
     @wraps(view)
     def call(grant: Grant, id: str, **arguments: object) -> object:

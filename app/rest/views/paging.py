@@ -1,4 +1,4 @@
-"""Responses that are a page of rows, with the link to the next one and the number of all rows."""
+"""Responses with a page of rows, a link to the next page and the total number of rows."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -19,9 +19,9 @@ from .serialization import Includes, Object, serialize
 # The headers of a page.
 LINK = "Link"
 TOTAL_COUNT = "X-Total-Count"
-#: Characters of the URL of a next page.
-# A longer one would not be taken as a request line (MAX_LINE in app/server/incoming.py). The nginx
-# of docs/deployment.md has room for it in an answer's head.
+#: Maximum characters of the URL of a next page.
+# A longer request line would be refused (MAX_LINE in app/server/incoming.py). The nginx of
+# docs/deployment.md accepts it in a response's headers.
 MAX_URL = 16_000
 
 
@@ -32,11 +32,10 @@ def respond_page(
     filter_: Filter,
     includes: Includes | None = None,
 ) -> ResponseReturnValue:
-    """Answer with a page of the rows within a scope that a filter selects.
+    """Return the response with a page of the rows within a scope that a filter selects.
 
-    `includes` are those of the filter, if they are parsed already.
-    `Link` leads to the next page if there are more rows; `?count=true` asks for the number of rows
-    of all pages in `X-Total-Count`.
+    `includes` are the filter's, if already parsed. `Link` leads to the next page if there are more
+    rows; `?count=true` requests the total number of rows in `X-Total-Count`.
     """
     objects = serialize(collection, page.rows, filter_, includes)
     return respond_objects(objects, collection, page, scope, filter_)
@@ -50,9 +49,9 @@ def respond_objects(
     filter_: Filter,
     kept: Mapping[str, str] | None = None,
 ) -> ResponseReturnValue:
-    """Answer with a page as `respond_page` does, of which these are the JSON objects.
+    """Return the response with a page as `respond_page` does, from these JSON objects.
 
-    `kept` are further parameters of the link to the next page.
+    `kept` are further parameters for the link to the next page.
     """
     is_counted = _is_counted()
     response = jsonify(objects)
@@ -64,7 +63,7 @@ def respond_objects(
 
 
 def _is_counted() -> bool:
-    """Tell whether the parameter `count` is `true`; raise InvalidFilter unless that or `false`."""
+    """Return True if the parameter `count` is `true`; raise InvalidFilter if it is invalid."""
     values = request.args.getlist("count")
     if values not in ([], ["true"], ["false"]):
         raise InvalidFilter("count must be true or false.")
@@ -74,12 +73,12 @@ def _is_counted() -> bool:
 def _next_url(page: Page, filter_: Filter, kept: Mapping[str, str]) -> str | None:
     """Return the URL of the next page; None if it is too long and the filter has a limit.
 
-    By its limit a client sees that there is another page. Raises InvalidFilter if it has none.
+    The limit shows the client that there is another page. Raises InvalidFilter without one.
     """
     rest = {name: value for name, value in filter_.raw.items() if name != "offset"}
     next_filter = {**rest, "skip": filter_.skip + len(page.rows)}
     query = urlencode({**kept, "filter": json.dumps(next_filter, separators=(",", ":"))})
-    # Relative, so that it holds behind any proxy; not the whole query, so that no token gets in.
+    # Relative, so that it works behind any proxy; not the whole query, to leave out tokens.
     url = f"{request.script_root}{requested_path()}?{query}"
     if len(url) <= MAX_URL:
         return url
@@ -93,7 +92,7 @@ def _next_url(page: Page, filter_: Filter, kept: Mapping[str, str]) -> str | Non
 def _total(
     collection: Collection, scope: Callable[[], Conditions], filter_: Filter, page: Page
 ) -> int:
-    """Return the number of rows of all pages; asks the database unless the last page tells."""
+    """Return the number of rows of all pages; no query is needed on the last page."""
     if not page.more and (page.rows or not filter_.skip):
         return filter_.skip + len(page.rows)
     return collection.rows.count(scope(), filter_)

@@ -1,4 +1,4 @@
-"""Drop read-only values that a client echoes: LoopBack 3's save whole objects, as read."""
+"""Drop read-only values that a client echoes: LoopBack 3 clients save whole objects."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ from .serialization import serialize
 
 
 def without_echo(collection: Collection, row_id: Id, scope: Conditions, body: Values) -> Values:
-    """Return the body of a change without what the row has and clients cannot write.
+    """Return the body of a change without unchanged values that clients cannot write.
 
-    These are read-only properties and included relations, if they are as in the row. Raises what
-    `Collection.or_denied` does, and IdFixed for another id with COMPATIBILITY, which leaves other
-    read-only values out of bodies.
+    These are read-only properties and included relations, if they are as in the row. Raises the
+    errors of `Collection.or_denied`, and IdFixed for another id with COMPATIBILITY, which removes
+    all other read-only values from bodies.
     """
     if is_compatible(current_app.config) and collection.id_name in body:
         given = body[collection.id_name]
@@ -40,7 +40,7 @@ def without_echo(collection: Collection, row_id: Id, scope: Conditions, body: Va
 
 
 def _is_same(sent: Any, current: Any) -> bool:
-    """Tell whether a value is the current one; of objects, as far as it has properties."""
+    """Return True if a value is the current one; of an object, only given properties count."""
     if isinstance(sent, list) and isinstance(current, list):
         return len(sent) == len(current) and all(map(_is_same, sent, current))
     if isinstance(sent, dict) and isinstance(current, dict):

@@ -1,4 +1,4 @@
-"""Serving resources: their endpoints, and the check of the relations between them."""
+"""Serving resources: their endpoints, and checks of the relations between them."""
 
 from collections.abc import Container, Mapping
 from functools import wraps
@@ -28,8 +28,8 @@ from .includes import check_scope
 def register_resource(app: Flask, resource: Resource) -> None:
     """Serve a resource: the endpoints of every collection, of its relations and its own.
 
-    Raises ConfigurationError for a name that is taken, and for columns, listeners, rules, paths and
-    names of methods that cannot be used.
+    Raises ConfigurationError for a name that is taken, and for invalid columns, listeners, rules,
+    paths and names of methods.
     """
     if resource.name in served_collections.of(app):
         raise ConfigurationError(f"{resource.name} is served already; set another name")
@@ -53,10 +53,10 @@ def register_resource(app: Flask, resource: Resource) -> None:
 
 
 def _refusing(collection: Collection, endpoint: Endpoint) -> Endpoint:
-    """Return an endpoint that refuses, as LoopBack 3 does, rows that are not the caller's.
+    """Return an endpoint that denies, as LoopBack 3 does, rows that are not the caller's.
 
-    To those whom only a rule for $owner allows the call: also rows that do not exist, so that the
-    answer does not tell which do.
+    Applies to callers whom only a rule for $owner allows the call. Missing rows are denied, too, so
+    that responses do not reveal which rows exist.
     """
 
     @wraps(endpoint.view)
@@ -83,7 +83,7 @@ def _check_id(collection: Collection) -> None:
 
 
 def check_relations(app: Flask) -> None:
-    """Raise ConfigurationError for relations to a resource, or by an attribute, that is none."""
+    """Raise ConfigurationError for relations with an unknown resource or attribute."""
     collections = served_collections.of(app)
     with app.app_context():
         for collection in collections.values():
@@ -129,6 +129,6 @@ def _key_problem(relation: Relation, columns: Container[str], holder: str) -> st
 
 
 def _may_hold(relation: Relation, holder: type[Any], parent: Collection) -> bool:
-    """Tell whether a foreign key may have the ids of rows of several resources."""
+    """Return True if a foreign key may hold ids of rows of several resources."""
     made = inspect(holder).columns[relation.foreign_key].type.python_type
     return made is str or made is parent.id_form.python_type

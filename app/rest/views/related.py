@@ -25,7 +25,7 @@ from .tagged import check_first, respond_row
 
 
 class Creation(NamedTuple):
-    """Who creates rows of the target, and the conditions that they must fulfil then."""
+    """The user who creates rows of the target, and the conditions that they must meet."""
 
     user_id: Id | None
     required: Sequence[Condition]
@@ -41,13 +41,13 @@ class Related:
 
     @property
     def target(self) -> Collection:
-        """The collection whose rows these are, within the scope of the relation."""
+        """The target's collection, within the scope of the relation."""
         return target_of(self.relation)
 
     def parent_id(self, grant: Grant, text: str) -> Id:
         """Return the id of a parent that the caller's permission covers; raise ModelNotFound."""
         parent_id = self.parent.authorize_id(grant, text)
-        # The caller exists, as the token proves; whether other rows do must be asked.
+        # The token proves that the caller exists; other rows must be looked up.
         is_caller = self.parent.is_owner_model and parent_id == grant.user_id
         if grant.by_row or not is_caller:
             self.parent.read(grant, parent_id)
@@ -61,11 +61,11 @@ class Related:
         link = self.relation.link
         linked = select(link(self.relation.target_key))
         belongs = link(self.relation.foreign_key) == key
-        # The model between both may be the target itself, whose table is that of the query.
+        # The model in between may be the target itself, whose table the query already uses.
         return self.target.rows.key.in_(linked.where(belongs).correlate(None))
 
     def _belonging_to(self, parents: Select[Any]) -> Any:
-        """Return the condition that a row of the target belongs to one of some parents' ids."""
+        """Return the condition that a row of the target belongs to one of several parents' ids."""
         relation = self.relation
         if relation.through is None:
             key = self.target.rows.column(relation.foreign_key)
@@ -79,13 +79,13 @@ class Related:
         return self.target.rows.key.in_(linked.where(belongs).correlate(None))
 
     def key(self, parent_id: Id) -> Id:
-        """Return the id of a parent as the foreign key has it."""
+        """Return the id of a parent in the foreign key's type."""
         if not self.relation.discriminator:
             return parent_id
         return key_value(self.target.rows.column(self.relation.foreign_key), parent_id)
 
     def link_to(self, parent_id: Id) -> Values:
-        """Return what a row of the target has that belongs to a parent, by attribute."""
+        """Return the values by attribute of a target's row that belongs to a parent."""
         return self._linked_by(self.key(parent_id))
 
     def _linked_by(self, key: Any) -> Values:
@@ -101,18 +101,18 @@ class Related:
         return [self.belonging(self.key(parent_id)), *self.target_scope(target_method)]
 
     def write_scope(self, grant: Grant, text: str, target_method: str) -> WriteScope:
-        """Return the scope of changes, by a method of the target, of the rows of a parent."""
+        """Return the scope for changing a parent's rows by a method of the target."""
         belonging = self.belonging(self.key(self.parent_id(grant, text)))
         permission, target = self.permission(target_method), self.target
-        # Unless the target's rules decide too, a caller may not move a row to any other parent.
+        # Unless the target's rules decide too, a caller may not move a row to another parent.
         decides_alone = target.resource.ruled_by_parent and not grant.covers_all
         kept = self._of_permitted_parent(grant) if decides_alone else self.kept(grant)
         return WriteScope(target.rows, permission, [belonging], kept)
 
     def kept(self, grant: Grant) -> list[Condition]:
-        """Return the conditions that rows must fulfil which were written by the relation.
+        """Return the conditions that rows written by the relation must meet.
 
-        They must belong to a parent that the caller's permission covers, if that depends on it.
+        If the caller's permission depends on the parent, they must belong to one that it covers.
         """
         by_row = self.parent.rows.written_scope(grant)
         return self._of_permitted_parent(grant) if by_row else []
@@ -121,7 +121,7 @@ class Related:
         rows = self.parent.rows
         key: Any = rows.key
         if self.relation.discriminator:
-            # An id of rows of several tables, which may be text.
+            # The id in a key for several tables may be text.
             key = cast(key, self.target.rows.column(self.relation.foreign_key).type)
         parents = select(key).where(*rows.scope(grant), *rows.restriction)
         return [self._belonging_to(parents.correlate(None))]
@@ -131,14 +131,14 @@ class Related:
         return self.target.related_grant(target_method, self.name)
 
     def target_scope(self, target_method: str) -> Conditions:
-        """Return the conditions for the rows of the target on which its method is allowed."""
+        """Return the conditions for the target's rows on which its method is allowed."""
         return self.target.rows.scope(self.permission(target_method))
 
     def child_id(self, parent_id: str, text: str, scope: Conditions) -> Id:
-        """Return the id of a row of the parent within a scope.
+        """Return the id of a parent's row within a scope.
 
-        Raises the access error for one that the caller may read, else ModelNotFound, also for a row
-        of another parent; whatever the body of the request is.
+        Raises the access error for a row that the caller may read, else ModelNotFound, also for a
+        row of another parent, regardless of the body.
         """
         row_id = self.target.parse_id(text)
         belonging = self.belonging(self.key(self.parent.parse_id(parent_id)))
@@ -146,12 +146,12 @@ class Related:
         return row_id
 
     def creation(self) -> Creation:
-        """Return how the rules of the target let its rows be created; raise the access error."""
+        """Return the target's rules for creating rows; raise the access error."""
         target = self.target
-        # A user who is created is nobody's.
+        # A new user has no owner.
         method = CREATE if target.is_owner_model else CREATE_RELATED
         permission = self.permission(method)
-        # $owner may create a row through a relation, whosever it is then.
+        # $owner may create a row through a relation, regardless of its owner.
         required = target.rows.written_scope(permission, is_own=True)
         return Creation(permission.user_id, required)
 

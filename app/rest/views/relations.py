@@ -45,7 +45,7 @@ class BelongsToViews(Related):
         target_id = self.parent.rows.value(parent, self.relation.foreign_key)
         found = None if target_id is None else self.target.rows.get(target_id, scope)
         if found is None and is_compatible(current_app.config):
-            # As LoopBack 3 answers if there is no id, and if there is no row with it.
+            # As in LoopBack 3 if there is no id, or no row with it.
             return jsonify({} if target_id is None else None)
         if found is None:
             raise RelationEmpty(self.name, self.target.singular)
@@ -56,7 +56,7 @@ class BelongsToViews(Related):
 class BelongsToAnyViews(Related):
     """The endpoint of a belongsTo relation to rows of several resources.
 
-    A row of a resource that the caller may not read is as if it did not exist.
+    A row of a resource that the caller may not read is treated as missing.
     """
 
     @declare("get", READ, "GET /", query="filter", answer="{}WithRelations")
@@ -140,7 +140,7 @@ class HasOneViews(Related):
     def _changed_child(self, parent_id: str, scope: Conditions) -> Any:
         """Return the row within a scope.
 
-        Raises the access error for one that the caller may read, else RelationEmpty.
+        Raises the access error for a row that the caller may read, else RelationEmpty.
         """
         try:
             return self._only_child(scope)
@@ -151,7 +151,7 @@ class HasOneViews(Related):
 
 
 class ToManyViews(Related):
-    """The endpoints that all relations to many rows have."""
+    """The endpoints of all relations to many rows."""
 
     @declare(
         "get",
@@ -250,7 +250,7 @@ class HasManyViews(Related):
         return NO_CONTENT
 
 
-# The classes of views of each kind of relation; the others are only included.
+# The view classes of each kind of relation; other kinds can only be included.
 VIEWS: Mapping[str, tuple[type[Related], ...]] = {
     BELONGS_TO: (BelongsToViews,),
     HAS_ONE: (HasOneViews,),
@@ -270,7 +270,7 @@ def relation_endpoints(parent: Collection) -> list[Endpoint]:
 
 
 def declared_relation_endpoints(relations: Mapping[str, Relation]) -> list[Endpoint]:
-    """Return the endpoints of relations as they are declared, which cannot be called."""
+    """Return the endpoints of relations as declared; they cannot be called."""
     return [
         _below(name, relation, endpoint)
         for name, relation in relations.items()

@@ -1,4 +1,4 @@
-"""Serialize rows as JSON objects, with the properties and relations that a filter selects."""
+"""Serializing rows as JSON objects, with the properties and relations that a filter selects."""
 
 import json
 from collections import Counter, defaultdict
@@ -31,14 +31,14 @@ Includes = Sequence[Include]
 
 
 def respond_rows(collection: Collection, rows: Sequence[Row]) -> ResponseReturnValue:
-    """Answer with these rows, with all of their properties."""
+    """Return the response with these rows and all of their properties."""
     return jsonify(list(map(collection.serializer.dump, rows)))
 
 
 def respond_created(
     collection: Collection, rows: Sequence[Row], body: object
 ) -> ResponseReturnValue:
-    """Answer with the rows that a body has created: an array of them if it is one."""
+    """Return the response with the rows that a body has created: an array if the body is one."""
     if isinstance(body, list):
         return respond_rows(collection, rows)
     return respond_row(collection, rows[0])
@@ -47,9 +47,9 @@ def respond_created(
 def respond_selected(
     collection: Collection, row: Row, filter_: Filter, includes: Includes | None = None
 ) -> ResponseReturnValue:
-    """Answer with one row as a filter says; `includes` are its, if they are parsed already.
+    """Return the response with one row as selected; `includes` are the filter's, if already parsed.
 
-    An answer that includes others has no tag, because these change without the row.
+    A response with includes has no entity tag, because they change independently of the row.
     """
     if filter_.include:
         return jsonify(serialize(collection, [row], filter_, includes)[0])
@@ -64,7 +64,7 @@ def serialize(
     filter_: Filter,
     includes: Includes | None = None,
 ) -> list[Object]:
-    """Return the rows as JSON objects, as a filter says; raise InvalidFilter for bad includes."""
+    """Return the rows as JSON objects, as a filter selects; raise InvalidFilter."""
     if includes is None:
         includes = parse_includes(collection, filter_)
     found = Found(rows, [1] * len(rows))
@@ -72,9 +72,9 @@ def serialize(
 
 
 class Found(NamedTuple):
-    """Rows of one level, and how often the object of each is in the response.
+    """Rows of one level, and how often the object of each occurs in the response.
 
-    Rows that several others lead to are in it several times, with everything included into them.
+    A row to which several others lead occurs several times, with everything included into it.
     """
 
     rows: Sequence[Row]
@@ -86,7 +86,7 @@ class Found(NamedTuple):
         return Found([row for row, _ in pairs], [times for _, times in pairs])
 
     def times_by(self, keys: Sequence[Any]) -> Counter[Any]:
-        """Return how often the objects of the rows with each key are in the response."""
+        """Return how often the objects of the rows with each key occur in the response."""
         counter: Counter[Any] = Counter()
         for key, times in zip(keys, self.times, strict=True):
             counter[key] += times
@@ -133,7 +133,7 @@ def _one(include: Include, found: Found, budget: Budget) -> list[Any]:
 def _one_of_any(include: Include, found: Found, budget: Budget) -> list[Any]:
     """Return for each row its one related object, of one of several resources.
 
-    One of a resource that the caller may not read is as if it did not exist.
+    One of a resource that the caller may not read is treated as missing.
     """
     references = list(include.references(found.rows))
     times = defaultdict[str, Counter[Any]](Counter)
@@ -148,14 +148,14 @@ def _one_of_any(include: Include, found: Found, budget: Budget) -> list[Any]:
 
 
 def _first(include: Include, found: Found, budget: Budget) -> list[Any]:
-    """Return for each row its one related object, which has its id, if the caller may read it."""
+    """Return for each row the related object with the same id, if the caller may read it."""
     return [objects[0] if objects else None for objects in _many(include, found, budget)]
 
 
 def _referenced(include: Include, found: Found, budget: Budget) -> list[Any]:
-    """Return for each row the list of the objects whose ids it has and that the caller may read.
+    """Return for each row the list of objects whose ids it has, if the caller may read them.
 
-    They are in the order of the ids, unless the filter has one; limit and skip apply to each list.
+    In the order of the ids, unless the filter has one; limit and skip apply to each list.
     """
     filter_ = include.filter_
     lists = _referenced_ids(include, found, budget)
@@ -175,7 +175,7 @@ def _referenced(include: Include, found: Found, budget: Budget) -> list[Any]:
 
 
 def _referenced_ids(include: Include, found: Found, budget: Budget) -> list[list[Any]]:
-    """Return the ids that each row has, without duplicates; they may not be too many."""
+    """Return the ids in each row, without duplicates; raise an error for too many."""
     given = [value or [] for value in include.values(found.rows)]
     counts = zip(given, found.times, strict=True)
     budget.check_count(include.path, sum(len(ids) * times for ids, times in counts))
@@ -184,7 +184,7 @@ def _referenced_ids(include: Include, found: Found, budget: Budget) -> list[list
 
 
 def _embedded(include: Include, found: Found, budget: Budget) -> list[Any]:
-    """Return what the property of each row holds: an array, or an object if there is one."""
+    """Return the value of each row's property: an array, or an object if there is one."""
     usual: Any = [] if include.relation.many else None
     embedded = [usual if value is None else value for value in include.values(found.rows)]
     for value, times in zip(embedded, found.times, strict=True):
@@ -194,7 +194,7 @@ def _embedded(include: Include, found: Found, budget: Budget) -> list[Any]:
     return embedded if visibility is None else list(map(visibility.show, embedded))
 
 
-# Each returns what is added to the object of each row; None adds nothing.
+# Each returns the values to add to each row's object; None adds nothing.
 VALUES = {
     BELONGS_TO: _one,
     HAS_ONE: _first,
@@ -209,9 +209,9 @@ VALUES = {
 def _to_many(include: Include, parents: Counter[Id], budget: Budget) -> dict[Id, list[Object]]:
     """Return the related objects of each parent, in one query; limit and skip apply to each.
 
-    `parents` are the ids, and how often the object of each is in the response.
+    `parents` maps ids to how often the object of each occurs in the response.
     """
-    # SQLite would sort the rows with all that is in them, too many rows included.
+    # SQLite would sort complete rows, including those beyond the limit.
     found = _read(include, parents, "find", "parent_", budget).by("rank_")
     grouped = defaultdict(list)
     objects = _serialize(include.target, found, include.filter_, include.inner, budget)
@@ -221,9 +221,9 @@ def _to_many(include: Include, parents: Counter[Id], budget: Budget) -> dict[Id,
 
 
 def _by_id(include: Include, ids: Counter[Any], method: str, budget: Budget) -> dict[Id, Object]:
-    """Return the object of each id on which the caller may call a method, in the filter's order.
+    """Return objects by id on which the caller may call a method, in the filter's order.
 
-    `ids` has how often each of them is in the response.
+    `ids` has how often each of them occurs in the response.
     """
     found = _read(include, ids, method, "id", budget)
     objects = _serialize(include.target, found, include.filter_, include.inner, budget)
@@ -233,7 +233,7 @@ def _by_id(include: Include, ids: Counter[Any], method: str, budget: Budget) -> 
 def _read(include: Include, ids: Counter[Any], method: str, name: str, budget: Budget) -> Found:
     """Read the rows of an include on which the caller may call a method.
 
-    The value with this name says how often each is in the response: as often as its id.
+    The value with this name says how often each occurs in the response: as often as its id.
     """
 
     def times(row: Row) -> int:

@@ -1,7 +1,7 @@
-"""One row: the answer with its `ETag`, and the check before it is changed.
+"""Single rows: responses with an `ETag`, and the check before a change.
 
-The tag is of the JSON of the row as the caller sees it, whatever `fields` the request selects: it
-thus tells nothing of hidden properties, and a client that has read a part may use it for a change.
+The tag is of the row's JSON as the caller sees it, regardless of the request's `fields`: it
+therefore reveals no hidden properties, and a client that has read a part may use it for a change.
 """
 
 from collections.abc import Container
@@ -21,13 +21,13 @@ ETAG = "ETag"
 
 
 def respond_row(collection: Collection, row: Row) -> ResponseReturnValue:
-    """Answer with one row, with all of its properties; a read with 304 if the client has it."""
+    """Return the response with one row and all of its properties; 304 if the client has it."""
     body = encode(collection.serializer.dump(row))
     return _respond(entity_tag(body), body)
 
 
 def respond_fields(collection: Collection, row: Row, fields: Container[str]) -> ResponseReturnValue:
-    """Answer with some properties of one row as `respond_row` does, with the tag of all."""
+    """Return the response with some properties of a row, with the tag of `respond_row`."""
     whole = collection.serializer.dump(row)
     return _respond(entity_tag(encode(whole)), encode(select_fields(whole, fields)))
 
@@ -44,9 +44,9 @@ def _respond(tag: str, body: bytes) -> ResponseReturnValue:
 
 
 def read_check(collection: Collection) -> Check | None:
-    """Return what raises PreconditionFailed for a row that is not as the request's headers say.
+    """Return a function that checks a row by the request's headers; it raises PreconditionFailed.
 
-    None if it has no such headers.
+    None without such headers.
     """
     preconditions = read_preconditions()
     if preconditions is None:
@@ -59,15 +59,15 @@ def read_check(collection: Collection) -> Check | None:
 
 
 def check_new() -> None:
-    """Raise PreconditionFailed if the request is for a row that exists: there is none."""
+    """Raise PreconditionFailed if the request requires a row to exist."""
     if preconditions := read_preconditions():
         preconditions.check(None)
 
 
 def check_first(collection: Collection, row_id: Id, scope: Conditions) -> Check | None:
-    """Return what `read_check` does, once it was called with the row as it is.
+    """Return what `read_check` does, after calling its check with the current row.
 
-    The body is thus not compared with a row that has changed. Raises what `or_denied` does.
+    So the body is not compared with a row that has changed. Raises the errors of `or_denied`.
     """
     check = read_check(collection)
     if check:

@@ -1,8 +1,8 @@
-"""Proofs that an address is its user's, by a code that is mailed to it.
+"""Proofs that an address belongs to its user, by a mailed code.
 
-A factor, a passkey or a personal token is added only to an account whose address is proved, and the
-user gives the account another address only when that is proved, too. So nobody prepares an account
-for somebody else, and a reset, or another login by the owner of the address, removes none of them.
+Factors, passkeys and personal tokens are only added to an account whose address is proved; a user
+who has any can only change to an address that is proved, too. So nobody can prepare an account for
+somebody else, and a reset, or another login by the owner of the address, need not remove them.
 """
 
 from sqlalchemy import exists, select, true
@@ -22,33 +22,33 @@ from app.users.sessions.tokens import delete_scoped, issue, lock
 from .addresses import confirm_own
 from .lookup import get_user
 
-#: Seconds for which the proof of a new address counts.
+#: Seconds for which the proof of a new address is valid.
 PROOF_LIFETIME = 600
 WRONG_CODE = {"code": ["is wrong, or over: ask for another one"]}
 
 
 def require_proved(user_id: Id) -> None:
-    """Raise EmailProofRequired unless the address of a user is verified."""
+    """Raise EmailProofRequired unless the user's address is verified."""
     is_proved = select(User.id).where(User.id == user_id, User.email_verified == true())
     if db.session.scalar(is_proved) is None:
         raise EmailProofRequired()
 
 
 def admit_credential(user_id: Id) -> None:
-    """Let a user have a factor, a passkey or a personal token; raise EmailProofRequired.
+    """Allow a user to add a factor, a passkey or a personal token; raise EmailProofRequired.
 
-    Call it in the transaction that adds it, with the user locked, as the address may be changed at
-    the same time. A link that would give the account to another address is void from then on.
+    Call it in the transaction that adds it, with the user locked, because the address may be
+    changed concurrently. Links that would give the account to another address become invalid.
     """
     require_proved(user_id)
     delete_scoped(user_id, CHANGE_SCOPE)
 
 
 def request_code(user_id: Id, new_email: str | None = None) -> None:
-    """Mail a code that proves the address of a user, or a new one, by emailCodeRequest.
+    """Mail a code that proves a user's address, or a new one, by emailCodeRequest.
 
-    Does nothing if it is verified. Raises ModelNotFound, ValidationError for an invalid address,
-    and TooManyRequests for a user or a client with too many requests.
+    Does nothing if it is already verified. Raises ModelNotFound, ValidationError for an invalid
+    address, and TooManyRequests for a user or a client with too many requests.
     """
     user = get_user(user_id)
     email = user.email if new_email is None else stored_email(new_email)
@@ -59,10 +59,10 @@ def request_code(user_id: Id, new_email: str | None = None) -> None:
 
 
 def confirm_code(user_id: Id, code: str) -> None:
-    """Note that a user has proved the address to which a code was mailed; raise ValidationError.
+    """Record that a user has proved the address to which a code was mailed; raise ValidationError.
 
-    The user's own address is verified from then on, and what was added to the account is its
-    owner's. A new one may be made the user's within PROOF_LIFETIME.
+    The user's own address becomes verified, and everything added to the account counts as its
+    owner's. A new address may become the user's within PROOF_LIFETIME.
     """
     with transaction():
         lock(User.id == user_id)
@@ -81,7 +81,7 @@ def confirm_code(user_id: Id, code: str) -> None:
 def check_new_address(user_id: Id, email: str) -> bool:
     """Return True if a user has proved a new address.
 
-    Raises EmailProofRequired if not, for a user with what is added to proved addresses only. Call
+    Raises EmailProofRequired if not, for a user with something that requires a proved address. Call
     it in the transaction that changes the address, with the user locked.
     """
     noted = AccessToken.user_id == user_id, AccessToken.is_live(PROVED_SCOPE)

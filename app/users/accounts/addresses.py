@@ -11,20 +11,20 @@ from app.users.app_model import user_model
 from app.users.models import CHANGE_SCOPE, CODE_SCOPE, TICKET_SCOPE, VERIFY_SCOPE, User
 from app.users.sessions.tokens import delete_scoped, delete_tokens, lock
 
-#: Seconds for which a notice of a new email is tried.
+#: Seconds for which delivery of a notice about a new email is tried.
 NOTICE_LIFETIME = 86400.0
 
 
 def record_email_change(
     user: User, old_email: str, was_verified: bool, actor_id: Id | None = None
 ) -> None:
-    """Record the new email of a user in the open transaction, and announce it by emailChanged.
+    """Record a user's new email in the open transaction, and announce it by emailChanged.
 
-    `was_verified` tells whether the old one was.
+    `was_verified` is True if the old one was verified.
     """
     details = {"oldEmail": old_email, "newEmail": user.email}
     record(Action.EMAIL_CHANGED, user.id, actor_id, **details)
-    # A login that a mail to the old address has begun must not be ended now.
+    # A pending login by a mail to the old address must not succeed any more.
     delete_scoped(user.id, TICKET_SCOPE)
     data = {"user_id": user.id, "old_email": old_email, "verified": was_verified}
     outbox.record(email_changed.name, data, NOTICE_LIFETIME)
@@ -34,11 +34,11 @@ def record_email_change(
 def claim_account(user: User, label: str | None = None, **details: object) -> bool:
     """Give an account whose address was never verified to the proven owner of the address.
 
-    Somebody else may have registered it: the password and all tokens are deleted, and the loss of a
-    password is told by accountClaimed. `label` is that of the identity provider who has named the
-    owner; without it, a mailed code has. `details` are those of the record in the audit log.
-    Returns False if the user has another address meanwhile, or was verified, disabled or deleted.
-    Call it in a transaction.
+    Somebody else may have registered it: the password and all tokens are deleted, and
+    accountClaimed announces that a password was removed. `label` is that of the identity provider
+    that proved the owner; without it, a mailed code did. `details` are for the audit log. Returns
+    False if the user has another address meanwhile, or was verified, disabled or deleted. Call it
+    in a transaction.
     """
     lock(User.id == user.id)
     model, had_password = user_model(), user.password_hash is not None
@@ -58,17 +58,17 @@ def claim_account(user: User, label: str | None = None, **details: object) -> bo
 
 
 def confirm_own(user: User) -> None:
-    """Mark a user's address as verified; other requests to confirm an address are void.
+    """Mark a user's address as verified, and invalidate other requests to confirm an address.
 
-    Somebody else than the owner of this address may have asked for another one before. Call it in a
-    transaction.
+    Somebody other than the owner of this address may have requested another one before. Call it in
+    a transaction.
     """
     delete_scoped(user.id, VERIFY_SCOPE, CHANGE_SCOPE, CODE_SCOPE)
     mark_verified(user)
 
 
 def mark_verified(user: User) -> bool:
-    """Mark a user's address as verified, by emailVerified; return False if it was before.
+    """Mark a user's address as verified, by emailVerified; return False if it already was.
 
     Call it in a transaction.
     """
@@ -84,9 +84,9 @@ def record_verified(user: User) -> None:
 
 
 def vouch_for(user: User) -> bool:
-    """Mark a user's address as verified because the caller says so, by emailVerified.
+    """Mark a user's address as verified because the caller vouches for it, by emailVerified.
 
-    Returns False if it was before.
+    Returns False if it already was.
     """
     with transaction():
         if changed := _store_verified(user):
@@ -96,7 +96,7 @@ def vouch_for(user: User) -> bool:
 
 
 def _store_verified(user: User) -> bool:
-    """Store that the address is verified; return False if it was before."""
+    """Store that the address is verified; return False if it already was."""
     model = user_model()
     unverified = model.id == user.id, model.email_verified == false()
     return bool(affected_rows(update(model).where(*unverified).values(email_verified=True)))

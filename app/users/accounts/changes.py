@@ -20,7 +20,7 @@ from .uniqueness import raise_taken, unique_transaction
 
 
 def changes_email(conditions: Iterable[ColumnElement[bool]], email: str) -> bool:
-    """Tell whether the email of a user selected by the conditions would change."""
+    """Return True if the email of a user selected by the conditions would change."""
     model = user_model()
     other = select(model.id).where(*conditions, model.email != stored_email(email))
     return db.session.scalar(other.limit(1)) is not None
@@ -35,11 +35,11 @@ def update_users(
 ) -> Sequence[User]:
     """Change the users selected by the conditions; return the changed users.
 
-    A new email is unverified, ends all sessions but the one with digest `keep`, and is announced by
-    emailChanged, and by verificationRequest if EMAIL_VERIFICATION is set. Unless the caller is
+    A new email is unverified, ends all sessions except the one with digest `keep`, and is announced
+    by emailChanged, and by verificationRequest if EMAIL_VERIFICATION is set. Unless the caller is
     `reauthenticated`, only users that already have the email are changed. The caller's own new
     email is verified if it was proved. Raises ValidationError for a name that is taken, and for the
-    caller what `check_new_address` does.
+    caller the errors of `check_new_address`.
     """
     chosen, values, model = list(conditions), Values(changes), user_model()
     if "username" in values:
@@ -51,7 +51,7 @@ def update_users(
         raise_taken(db.session.scalars(select(model).where(*chosen)).all(), values)
 
     if in_transaction():
-        # It cannot be asked once the statement has failed, as `unique_transaction` does.
+        # It cannot be queried after the statement has failed, as `unique_transaction` does.
         check()
     with unique_transaction(check):
         old = _prepare_email(chosen, values, reauthenticated)
@@ -74,10 +74,10 @@ def _prepare_email(
     values: Values,
     reauthenticated: bool,
 ) -> dict[Id, tuple[str, bool]]:
-    """Complete the conditions and values of a change that has a new email.
+    """Complete the conditions and values of a change with a new email.
 
-    Returns the old emails of the users, which are locked, that have another one, and whether each
-    was verified.
+    Returns the old emails of the users whose email changes, and whether each was verified; these
+    users are locked.
     """
     if "email" not in values:
         return {}
@@ -94,7 +94,7 @@ def _prepare_email(
 
 
 def _record_new_email(user: User, old_email: str, was_verified: bool) -> None:
-    """Record the new email of a user, which is verified if the user has proved it."""
+    """Record a user's new email, which is verified if the user has proved it."""
     record_email_change(user, old_email, was_verified)
     if user.email_verified:
         record_verified(user)

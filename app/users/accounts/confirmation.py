@@ -1,4 +1,4 @@
-"""Confirmation of an address, the user's own or a new one, by a token that was mailed to it."""
+"""Confirmation of an address, the user's own or a new one, by a mailed token."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -18,24 +18,24 @@ from .addresses import confirm_own, record_email_change, record_verified
 
 
 class Confirmation(NamedTuple):
-    """An address that a token confirms, the user's own or a new one, and what that has changed."""
+    """An address that a token confirms, the user's own or a new one, and the resulting changes."""
 
     user: User
     email: str
-    # That of the token: VERIFY_SCOPE or CHANGE_SCOPE.
+    # The token's scope: VERIFY_SCOPE or CHANGE_SCOPE.
     scope: str
-    # Login methods that were removed with it, and whether all sessions were ended.
+    # Login methods that were removed, and whether all sessions were ended.
     removed: int = 0
     ends_sessions: bool = False
 
     @property
     def is_new(self) -> bool:
-        """Whether the user is to have the address from now on."""
+        """Whether the address is a new one for the user."""
         return self.scope == CHANGE_SCOPE
 
 
 def find_confirmation(digest: str) -> Confirmation:
-    """Return what the token with this digest confirms; raise InvalidConfirmation."""
+    """Return the confirmation of the token with this digest; raise InvalidConfirmation."""
     model = user_model()
     own = and_(AccessToken.is_live(VERIFY_SCOPE), AccessToken.email == model.email)
     live = or_(own, AccessToken.is_live(CHANGE_SCOPE))
@@ -56,10 +56,10 @@ def confirm_email(
 ) -> Confirmation:
     """Verify the address that a token proves, or change the user's address to it.
 
-    `kept` are the keys of the login methods (`login_methods`) that the owner has added: others that
-    were added before are removed, and all sessions are ended with them. By default nobody was
-    asked, and all of them stay until a password reset removes them. Raises
-    InvalidConfirmation, or ValidationError for a new address that another user has.
+    `kept` are the keys of the login methods (`login_methods`) that the owner recognizes: others
+    added before are removed, and all sessions are ended with them. By default the owner was not
+    asked, and all of them stay until a password reset removes them. Raises InvalidConfirmation, or
+    ValidationError for a new address that another user has.
     """
     digest = token_digest(token)
     return _confirm(digest, find_confirmation(digest), kept, end_sessions)
@@ -92,7 +92,7 @@ def _confirm(
         else:
             confirm_own(user)
         removed = 0 if kept is None else login_methods.remove_unproven(user, email, kept)
-        # A session may belong to somebody who has added what was removed.
+        # A session may belong to somebody whose login method was removed.
         ends_sessions = is_new or end_sessions or bool(removed)
         if ends_sessions and (deleted := delete_sessions([user.id])):
             record(Action.SESSION_REVOKED, user.id, user.id, tokens=deleted)
@@ -100,7 +100,7 @@ def _confirm(
 
 
 def change_address(user: User, email: str, keep: str | None = None) -> None:
-    """Give a user a proved address; ends all sessions but the one with digest `keep`.
+    """Give a user a proved address; end all sessions except the one with digest `keep`.
 
     Call it in a transaction, with the user locked. Raises ValidationError for an address that is
     another user's.
@@ -111,7 +111,7 @@ def change_address(user: User, email: str, keep: str | None = None) -> None:
     try:
         affected_rows(new)
     except IntegrityError:
-        # With the transaction the token stays valid: the address may become free again.
+        # The rollback keeps the token valid: the address may become free again.
         raise ValidationError({"email": [TAKEN]}) from None
     record_email_change(user, old_email, was_verified, actor_id=user.id)
     record_verified(user)

@@ -1,4 +1,4 @@
-"""Changes of what a user logs in with, of which the user is told by mail."""
+"""Changes of credentials, about which the user is notified by mail."""
 
 from app import outbox
 from app.audit.entries import record
@@ -12,10 +12,10 @@ from .lookup import get_user
 def record_credential_change(
     action: str, user_id: Id, actor_id: Id | None = None, **details: object
 ) -> None:
-    """Record a change of a credential in the open transaction, and tell the user by mail.
+    """Record a change of a credential in the open transaction, and notify the user by mail.
 
-    `action` and `details` are those of the record in the audit log; `actor_id` is by default the
-    caller of the request.
+    `action` and `details` are for the audit log; `actor_id` is by default the caller of the
+    request.
     """
     record(action, user_id, actor_id, **details)
     user = get_user(user_id)

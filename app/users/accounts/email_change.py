@@ -23,20 +23,19 @@ from .lookup import get_user
 
 
 def is_enabled(settings: Settings) -> bool:
-    """Tell whether users change their address in this way, and in no other."""
+    """Return True if users change their address only by confirming the new one."""
     return bool(settings["EMAIL_CHANGE"] == "confirmed")
 
 
 def request_email_change(
     user_id: Id, new_email: str, password: str, keep: str | None = None
 ) -> None:
-    """Issue a token for the new address and emit emailChangeRequest; an older request is void.
+    """Issue a token for the new address and emit emailChangeRequest; invalidate older requests.
 
-    If another user has the address, only the page that the link in the mail opens says so. An
-    address that the user has proved by a code becomes the user's at once, which ends all sessions
-    but the one with digest `keep`. Raises what `check_password`, `count_change` and
-    `check_new_address` do, and ValidationError for an address that is invalid, the user's own, or
-    proved and another user's.
+    If another user has the address, only the page of the mailed link says so. An address proved by
+    a code becomes the user's at once, which ends all sessions except the one with digest `keep`.
+    Raises the errors of `check_password`, `count_change` and `check_new_address`, and
+    ValidationError for an address that is invalid, the user's own, or proved and another user's.
     """
     user = get_user(user_id)
     check_password(user.id, user.password_hash, password)

@@ -37,7 +37,7 @@ def find_realms(email: str) -> list[str | None]:
     return [realm or None for realm in db.session.scalars(realms)]
 
 
-#: Service accounts that one answer lists.
+#: Maximum service accounts in one response.
 MAX_LISTED = 1000
 USERS = inspect(User).columns
 NAMED = USERS.email == bindparam("email"), USERS.realm == bindparam("realm")
@@ -49,7 +49,7 @@ ENABLED = PreparedStatement(
 
 
 def read_address(email: object, realm: object) -> tuple[str, str]:
-    """Return the stored form of the email in a request, and the realm.
+    """Return the stored form of a request's email, and the realm.
 
     Raises EmailRequired, InvalidEmail or InvalidRealm.
     """
@@ -64,22 +64,22 @@ def read_address(email: object, realm: object) -> tuple[str, str]:
 
 
 def find_enabled_account(email: str, realm: str) -> Account | None:
-    """Return the account with this stored email in this realm, of a user who may log in."""
+    """Return the account with this stored email in this realm, if the user may log in."""
     row = ENABLED.first({"email": email, "realm": realm})
     return None if row is None else Account(*row)
 
 
 def list_service_accounts() -> list[User]:
-    """Return all service accounts in the order in which they were created, at most 1000."""
+    """Return all service accounts in the order of creation, at most 1000."""
     model = user_model()
     found = select(model).where(model.service_account).order_by(model.created, model.id)
     return list(db.session.scalars(found.limit(MAX_LISTED)))
 
 
 def list_members(role_id: Id, limit: int, skip: int) -> list[Mapping[str, object]]:
-    """Return the users who have a role, by their ids: id, email, username and realm."""
+    """Return the users with a role, by id: id, email, username and realm."""
     members = select(RoleMapping.user_id).where(RoleMapping.role_id == role_id)
-    # The users of the page alone are read.
+    # Only the users of the page are read.
     page = members.order_by(RoleMapping.user_id).limit(limit).offset(skip)
     columns = User.id, User.email, User.username, func.nullif(User.realm, "").label("realm")
     users = select(*columns).where(User.id.in_(page.scalar_subquery())).order_by(User.id)
@@ -87,7 +87,7 @@ def list_members(role_id: Id, limit: int, skip: int) -> list[Mapping[str, object
 
 
 def list_users() -> list[User]:
-    """Return all users in the order in which they were created."""
+    """Return all users in the order of creation."""
     model = user_model()
     return list(db.session.scalars(select(model).order_by(model.created, model.id)))
 

@@ -20,10 +20,10 @@ from .lookup import get_user
 def change_password(
     user_id: Id, old_password: str, new_password: str, keep: str | None = None
 ) -> None:
-    """Change a user's password; ends all sessions of the user but the one with digest `keep`.
+    """Change a user's password; end all sessions of the user except the one with digest `keep`.
 
     The digest of the caller's token is `current_identity().require_session().digest`. Personal
-    tokens stay. Raises ModelNotFound, InvalidPassword if the old password is wrong,
+    tokens are kept. Raises ModelNotFound, InvalidPassword if the old password is wrong,
     ValidationError for a weak new one, TooManyRequests or TooManyHashes.
     """
     user = get_user(user_id)
@@ -39,7 +39,7 @@ def change_password(
 
 
 def set_password(user_id: Id, new_password: str) -> None:
-    """Set a user's password without the old one; deletes all tokens of the user.
+    """Set a user's password without the old one; delete all tokens of the user.
 
     Raises ModelNotFound, or ValidationError for a weak password and for a service account.
     """

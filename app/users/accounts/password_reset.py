@@ -24,15 +24,15 @@ from .credentials import record_credential_change
 from .lookup import find_enabled_account, get_user, read_address
 from .password_change import store_password
 
-# Why a user gets no link to set a password.
+# Reasons why a user gets no link to set a password.
 DISABLED, SERVICE = "is that of a disabled user", "is that of a service account"
 
 
 def request_password_reset(email: object, realm: object = None) -> None:
-    """Issue a reset token and emit resetPasswordRequest, if an enabled user has this email.
+    """Issue a reset token and emit resetPasswordRequest if an enabled user has this email.
 
-    Returns nothing in either case, nor if too many were requested for the email: only the mail
-    tells whether there is such a user. Raises EmailRequired, InvalidEmail or InvalidRealm, and
+    Returns nothing in either case, nor after too many requests for the email: only the mail shows
+    whether there is such a user. Raises EmailRequired, InvalidEmail or InvalidRealm, and
     TooManyRequests for a client with too many requests.
     """
     address, within = read_address(email, realm)
@@ -44,7 +44,7 @@ def request_password_reset(email: object, realm: object = None) -> None:
 
 
 def send_reset(user_id: Id) -> None:
-    """Issue a reset token for a user and emit resetPasswordRequest, on behalf of somebody else.
+    """Issue a reset token for a user on behalf of somebody else, and emit resetPasswordRequest.
 
     Raises ModelNotFound, ValidationError for a user who cannot log in by a password, and
     TooManyRequests if too many were mailed to the address.
@@ -54,7 +54,7 @@ def send_reset(user_id: Id) -> None:
         raise ValidationError({"id": [SERVICE if user.service_account else DISABLED]})
     throttles.count(throttles.RESET_RECIPIENT, *recipient_key(user, user.email, user.realm))
     with transaction():
-        # So that the user is not deleted meanwhile.
+        # Keeps the user from being deleted meanwhile.
         lock(User.id == user_id)
         if find_enabled_account(user.email, user.realm):
             record(Action.RESET_SENT, user_id)
@@ -62,7 +62,7 @@ def send_reset(user_id: Id) -> None:
 
 
 def _is_within_budget(network: str | None, realm: str, email: str, account: Account | None) -> bool:
-    """Count a request for an email: by client, and if that is within its budget by recipient.
+    """Count a request for an email: by client and, if that is within its budget, by recipient.
 
     A single client leaves most of the recipient's budget to others.
     """
@@ -74,8 +74,8 @@ def _is_within_budget(network: str | None, realm: str, email: str, account: Acco
 def check_reset_token(digest: str) -> User:
     """Return the enabled user of a reset token; raise InvalidToken.
 
-    The user must have the address that the token was mailed to: the request may have been
-    concurrent with a change of it, which deletes only the tokens that it finds.
+    The user must still have the address to which the token was mailed: a concurrent change of the
+    address deletes only the tokens that it finds.
     """
     live = AccessToken.digest == digest, AccessToken.is_live(RESET_SCOPE)
     model = user_model()
@@ -88,15 +88,15 @@ def check_reset_token(digest: str) -> User:
 
 
 def reset_password(token: str, new_password: str) -> None:
-    """Set a new password with a reset token; raises what `use_reset_token` does."""
+    """Set a new password with a reset token; raise the errors of `use_reset_token`."""
     use_reset_token(token_digest(token), new_password)
 
 
 def use_reset_token(digest: str, new_password: str) -> None:
-    """Set a new password with the token of this digest; deletes all tokens of the user.
+    """Set a new password with the token of this digest; delete all tokens of the user.
 
     Raises InvalidToken, or ValidationError for a weak password, TooManyRequests or TooManyHashes,
-    which keep the token valid.
+    all of which keep the token valid.
     """
     with hashing():
         throttles.count(throttles.RESET_CONFIRMATION, current_network())
@@ -108,7 +108,7 @@ def use_reset_token(digest: str, new_password: str) -> None:
         if not use_up(digest, RESET_SCOPE):
             raise InvalidToken()
         store_password(user.id, new_hash)
-        # The token was mailed to the address, which is therefore that of the user.
+        # The token was mailed to the address, so the user owns it.
         verified = mark_verified(user)
         record_credential_change(Action.PASSWORD_RESET, user.id, user.id)
         login_methods.remove_unproven(user, user.email)

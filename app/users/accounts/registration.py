@@ -32,9 +32,9 @@ def create_user(
 ) -> User:
     """Create a user with these roles, and with values of USER_PROPERTIES by attribute.
 
-    A user whose address is not verified is asked to confirm it, if EMAIL_VERIFICATION is set.
-    Raises ValidationError for a weak password, a name that is taken, or a required property
-    without a value; values are not checked otherwise.
+    With EMAIL_VERIFICATION, a user whose address is not verified is asked to confirm it. Raises
+    ValidationError for a weak password, a name that is taken, or a missing required property; other
+    values are not checked.
 
     Example::
 
@@ -48,7 +48,8 @@ def create_user(
 def prepare_users(items: Sequence[Values]) -> list[User]:
     """Return new users with hashed passwords, from the arguments of `create_user`.
 
-    Raises ValidationError, TooManyRequests for a client that has created too many, TooManyHashes.
+    Raises ValidationError, TooManyRequests for a client that has created too many, or
+    TooManyHashes.
     """
     with hashing():
         count(REGISTRATION, current_network(), uses=len(items))
@@ -58,8 +59,8 @@ def prepare_users(items: Sequence[Values]) -> list[User]:
 def prepare_user_without_password(email: str, realm: str, email_verified: bool) -> User:
     """Return a new user who logs in by an identity provider.
 
-    Raises ValidationError for an invalid email, or a property that is required and has no default,
-    and TooManyRequests as `prepare_users` does.
+    Raises ValidationError for an invalid email, or a required property without default, and
+    TooManyRequests as `prepare_users` does.
     """
     columns = _columns(email, None, realm, {})
     count(REGISTRATION, current_network())
@@ -73,9 +74,9 @@ def create_service_account(
     roles: Iterable[str] = (),
     **properties: object,
 ) -> User:
-    """Create a service account with these roles; mails about it go to the address.
+    """Create a service account with these roles; mails about it are sent to the address.
 
-    It has no password and cannot get one. Raises ValidationError as `create_user` does.
+    It has no password and cannot get one. Raises the ValidationErrors of `create_user`.
     """
     columns = _columns(email, username, realm, properties)
     account = user_model()(**columns, email_verified=True, service_account=True)
@@ -99,7 +100,7 @@ def insert_users(users: Sequence[User], roles: Iterable[str] = ()) -> list[User]
 def check_new_user(
     email: str, username: str | None = None, realm: str | None = None, **properties: object
 ) -> None:
-    """Raise ValidationError for what is invalid, missing or taken, as `create_user` does."""
+    """Raise ValidationError for invalid, missing or taken values, as `create_user` does."""
     columns = _columns(email, username, realm, properties)
     check_unique(columns["realm"], columns)
 
@@ -126,7 +127,7 @@ def _new_user(
 
 
 def _columns(email: str, username: str | None, realm: str | None, properties: Values) -> Values:
-    """Return the columns of a new user; raise ValidationError for what is invalid or missing."""
+    """Return the columns of a new user; raise ValidationError for invalid or missing values."""
     return {**identifying_columns(email, username, realm), **with_defaults(properties)}
 
 

@@ -16,7 +16,7 @@ from app.users.sessions.tokens import delete_tokens
 def delete_user(user_id: Id) -> int:
     """Delete a user with all tokens and owned rows; return 1, or 0 if there is no such user.
 
-    The user's records in the audit log stay.
+    The user's records in the audit log are kept.
     """
     return delete_users([user_model().id == user_id])
 
@@ -24,7 +24,7 @@ def delete_user(user_id: Id) -> int:
 def delete_users(conditions: Iterable[ColumnElement[bool]]) -> int:
     """Delete the users selected by the conditions with all tokens and owned rows.
 
-    Their records in the audit log stay. Returns the number of users; raises TooManyDependents.
+    Their records in the audit log are kept. Returns the number of users; raises TooManyDependents.
     """
     model = user_model()
     conditions, key = list(conditions), inspect(model).columns["id"]
@@ -35,7 +35,7 @@ def delete_users(conditions: Iterable[ColumnElement[bool]]) -> int:
 
 
 def disable_user(user_id: Id) -> bool:
-    """Bar a user from logging in, and delete all tokens; return False if that was done before.
+    """Disable a user and delete all tokens; return False if already disabled.
 
     A concurrent login either fails or leaves a token that is deleted here (`login.open_session`).
     """
@@ -50,9 +50,9 @@ def disable_user(user_id: Id) -> bool:
 
 
 def enable_user(user_id: Id) -> bool:
-    """Let a disabled user log in again; return False for a user who is not disabled.
+    """Enable a disabled user; return False for a user who is not disabled.
 
-    Tokens that were issued before the user was disabled, or meanwhile, stay invalid.
+    Tokens issued before the user was disabled, or while disabled, remain invalid.
     """
     model = user_model()
     disabled = model.id == user_id, model.disabled_at.is_not(None)

@@ -16,10 +16,10 @@ from app.users.models import User
 
 @contextmanager
 def unique_transaction(check: Callable[[], None]) -> Iterator[None]:
-    """Run a block in a transaction; if it violates a unique index, let `check` say which value.
+    """Run a block in a transaction; if it violates a unique index, `check` reports the value.
 
-    A concurrent request has stored the value. Within another transaction, which has failed with the
-    block, the database cannot be asked.
+    A concurrent request has stored the value. Within an outer transaction, which has failed with
+    the block, the database cannot be queried.
     """
     try:
         with transaction():
@@ -31,7 +31,7 @@ def unique_transaction(check: Callable[[], None]) -> Iterator[None]:
 
 
 def check_unique(realm: str, values: Mapping[str, object], except_id: Id | None = None) -> None:
-    """Raise ValidationError for values by attribute that must be unique and another user has."""
+    """Raise ValidationError for values by attribute that must be unique and are taken."""
     if not (same := _same(realm, values)):
         return
     model = user_model()
@@ -44,7 +44,7 @@ def check_unique(realm: str, values: Mapping[str, object], except_id: Id | None 
 
 
 def raise_taken(users: Sequence[User], values: Mapping[str, object]) -> None:
-    """Raise ValidationError for values that these users cannot all have, or that are taken."""
+    """Raise ValidationError for values that are taken, or shared by these users."""
     for user in users:
         check_unique(user.realm, values, user.id)
     if len(users) > 1 and (same := _same(users[0].realm, values)):
@@ -52,7 +52,7 @@ def raise_taken(users: Sequence[User], values: Mapping[str, object]) -> None:
 
 
 def _same(realm: str, values: Mapping[str, object]) -> dict[str, ColumnElement[bool]]:
-    """Return conditions on users with the same value, by the name of what must be unique."""
+    """Return conditions on users with the same value, by the name of the unique value."""
     model, in_realm = user_model(), user_model().realm == realm
     same = {}
     if (email := values.get("email")) is not None:

@@ -19,7 +19,7 @@ from app.users.app_model import user_properties
 from app.users.models import User
 from app.users.transfer.text_values import from_text
 
-# Realms that an error names.
+# Maximum realms in an error.
 MAX_NAMED_REALMS = 5
 NO_ADMIN = (
     "Warning: this was the last user with the role admin who could log in; `ostiary roles grant`"
@@ -43,7 +43,7 @@ property_option = click.option(
 
 
 def read_properties(given: Iterable[str]) -> dict[str, object]:
-    """Return the JSON values of properties that are given as `name=value`."""
+    """Return the JSON values of properties given as `name=value`."""
     known = {declared.name: declared for declared in user_properties.current}
     values: dict[str, object] = {}
     for text in given:
@@ -58,7 +58,7 @@ def read_properties(given: Iterable[str]) -> dict[str, object]:
 
 
 def read_password(from_stdin: bool) -> str:
-    """Return the password: the first line of stdin, or what is typed at a prompt."""
+    """Return the password: the first line of stdin, or the input at a prompt."""
     if from_stdin:
         return sys.stdin.readline().rstrip("\r\n")
     return str(click.prompt("Password", hide_input=True, confirmation_prompt=True))
@@ -77,7 +77,7 @@ def user_argument(command: Callable[Concatenate[User, Options], None]) -> Callab
 
 
 def find_user(email: str, realm: str | None) -> User:
-    """Return the user with this email; if there is none, say which realms have one."""
+    """Return the user with this email; if missing, raise an error that names other realms."""
     user = lookup.find_user(email, realm)
     if user is None:
         raise click.ClickException(f"There is no user {email}{_where(email, realm)}.")
@@ -85,7 +85,7 @@ def find_user(email: str, realm: str | None) -> User:
 
 
 def _where(email: str, realm: str | None) -> str:
-    """Say where there is no user with this email, and where there is one."""
+    """Return an error message about where the email exists and where it does not."""
     others = lookup.find_realms(email)[:MAX_NAMED_REALMS]
     there = " or ".join(f"in realm {name}" if name else "without a realm" for name in others)
     hint = f"; there is one {there}" if there else ""
@@ -96,7 +96,7 @@ def _where(email: str, realm: str | None) -> str:
 
 @contextmanager
 def warning_of_last_admin() -> Iterator[None]:
-    """Warn if what a block does leaves no admin who can log in; a command may do so."""
+    """Warn if the block leaves no admin who can log in; commands may do that."""
     had_admin = has_admin()
     yield
     if had_admin and not has_admin():
@@ -104,7 +104,7 @@ def warning_of_last_admin() -> Iterator[None]:
 
 
 def check_roles(names: Iterable[str]) -> None:
-    """Refuse names that no role can have; warn of roles that permit nothing."""
+    """Raise an error for invalid role names; warn of roles that permit nothing."""
     known = roles_in_rules(current_app)
     for name in names:
         check_role(name)

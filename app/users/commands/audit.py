@@ -15,7 +15,7 @@ from app.problems import closest
 
 from .arguments import find_user, realm_option
 
-# Records that are listed without --limit.
+# Default number of listed records.
 DEFAULT_LIMIT = 1000
 COLUMNS = ("id", "time", "action", "actorId", "userId", "address", "requestId", "details")
 
@@ -37,7 +37,7 @@ def list_(
     limit: int,
     as_json: bool,
 ) -> None:
-    """List the newest records, the newest first."""
+    """List the newest records, newest first."""
     if action is not None:
         _check_action(action)
     user_id = None if user is None else _user_id(user, realm)
@@ -56,7 +56,7 @@ def purge(days: int | None) -> None:
 
 
 def _check_action(action: str) -> None:
-    """Raise ClickException for what is no action of ours, and has no record of an application."""
+    """Raise ClickException for an unknown action of which there is no record."""
     known = {known.value for known in Action}
     if action not in known and not audit_log.find_records(1, action=action):
         similar = closest(action, known)
@@ -77,7 +77,7 @@ def _text(value: object) -> str:
 
 
 def _user_id(user: str, realm: str | None) -> Id:
-    """Return the id of a user who may have been deleted, if the id is given."""
+    """Return the id of a user; with an explicit id, the user may have been deleted."""
     if "@" not in user:
         if (user_id := app_id_form().parse(user)) is None:
             raise ModelNotFound("user", user)

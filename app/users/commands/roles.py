@@ -16,7 +16,7 @@ roles = CommandGroup("roles", help="Grant, revoke and list roles.")
 @user_argument
 @click.argument("role")
 def grant(user: User, role: str) -> None:
-    """Give the user EMAIL the role ROLE, from the next request on."""
+    """Grant the role ROLE to the user EMAIL, from the next request on."""
     check_roles([role])
     done = access_roles.grant(user.id, role)
     click.echo(
@@ -28,7 +28,7 @@ def grant(user: User, role: str) -> None:
 @user_argument
 @click.argument("role")
 def revoke_role(user: User, role: str) -> None:
-    """Take the role ROLE from the user EMAIL, from the next request on."""
+    """Revoke the role ROLE from the user EMAIL, from the next request on."""
     with warning_of_last_admin():
         done = access_roles.revoke(user.id, role)
     if not done:

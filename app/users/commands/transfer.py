@@ -33,8 +33,8 @@ INTERRUPTED = (
 def import_(path: str, dry_run: bool, skip_existing: bool) -> None:
     """Import the users of the CSV file FILE, unless there is a problem with any of them.
 
-    Line 1 names the columns: email, and if there are any, username, realm, password or
-    passwordHash, emailVerified, created, disabledAt, roles.
+    Line 1 names the columns: email and, optionally, username, realm, password or passwordHash,
+    emailVerified, created, disabledAt, roles.
     """
     checked = _read(path, skip_existing)
     check_roles(sorted({role for user in checked.users for role in user["roles"]}))
@@ -47,7 +47,7 @@ def import_(path: str, dry_run: bool, skip_existing: bool) -> None:
 
 
 def _import(users: list[importing.NewUser], path: str) -> int:
-    """Import users, and return how many; if that is interrupted, say how to go on."""
+    """Import users and return their number; if interrupted, say how to continue."""
     count, is_hidden = 0, not sys.stderr.isatty()
     try:
         with click.progressbar(

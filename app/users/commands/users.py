@@ -40,7 +40,7 @@ def create(
     password_stdin: bool,
     service: bool,
 ) -> None:
-    """Create the user EMAIL, whatever REGISTRATION_OPEN says."""
+    """Create the user EMAIL, even if REGISTRATION_OPEN is false."""
     given = {
         "email": email,
         "username": username,
@@ -49,14 +49,14 @@ def create(
     }
     schema = users_collection().create_schema
     values = schema.load(given, partial=("password",))
-    # Before the password is asked.
+    # Checked before the password is asked for.
     registration.check_new_user(**values)
     arguments.check_roles(roles)
     if service:
         user = registration.create_service_account(**values, roles=roles)
     else:
         password = read_password(password_stdin)
-        # The operator vouches for the address.
+        # The operator is responsible for the address.
         user = registration.create_user(
             **values, password=password, roles=roles, email_verified=True
         )
@@ -78,7 +78,7 @@ def list_(as_json: bool) -> None:
 @user_argument
 @password_option
 def set_password(user: User, password_stdin: bool) -> None:
-    """Give the user EMAIL a new password and end all its sessions."""
+    """Set a new password for the user EMAIL and end all sessions."""
     password_change.set_password(user.id, read_password(password_stdin))
     click.echo(f"Set the password of user {user.id} and ended all sessions.")
 

@@ -1,4 +1,4 @@
-"""Events of users that are mailed, with their payloads at the moment of delivery."""
+"""Events of users that are mailed, with their payloads at the time of delivery."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from app.users.app_model import user_model
 
 from . import tokens
 
-# The names in a payload of values that are recorded by others.
+# The keys of recorded values in a payload.
 PAYLOAD_NAMES = {"old_email": "oldEmail", "user_id": "userId"}
 
 
@@ -24,16 +24,16 @@ def init_app(app: Flask) -> None:
 def load_confirmation(data: Payload, attempt: Attempt) -> Payload | None:
     """Return the payload for an attempt to mail a token that confirms an address.
 
-    A retry by an operator does not bring back a token that was used or revoked: a change of the
-    password must cancel a change of the address for good.
+    A retry by an operator does not restore a used or revoked token: a change of the password must
+    cancel a change of the address permanently.
     """
     return tokens.load(data, replace(attempt, is_retried=False))
 
 
 def load_notice(data: Payload, _attempt: Attempt) -> Payload:
-    """Return the payload of a notice: what was recorded, and `user`.
+    """Return the payload of a notice: the recorded data, and `user`.
 
-    The user is None if it was deleted meanwhile, or if an older version recorded the event.
+    The user is None if deleted meanwhile, or if an older version recorded the event.
     """
     recorded = {PAYLOAD_NAMES.get(name, name): value for name, value in data.items()}
     user_id = recorded.get("userId")

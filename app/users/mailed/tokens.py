@@ -1,4 +1,4 @@
-"""Tokens that are mailed: the outbox has their handle, and never their value."""
+"""Mailed tokens: the outbox stores their handles, and never their values."""
 
 from contextlib import suppress
 from datetime import datetime
@@ -34,15 +34,15 @@ from app.users.sessions.tokens import IssuedToken, issue, lock
 
 #: Seconds for which a code that proves an address is valid.
 CODE_LIFETIME = 600
-#: Characters of such a code: 60 bits, so that in its time nobody guesses it, nor finds it by its
-#: digest.
+#: Characters of such a code: 60 bits, so that it can neither be guessed in this time nor found by
+#: its digest.
 CODE_LENGTH = 12
 # Characters between its dashes.
 CODE_GROUP = 4
 
 
 class Account(NamedTuple):
-    """What of a user a mailed token needs, and who counts it."""
+    """The parts of a user that mailed tokens need, and throttles count."""
 
     id: Id
     email: str
@@ -61,8 +61,8 @@ LIVE_TOKEN = PreparedStatement(
 def mail_token(event: NamedSignal, scope: str, user: User | Account | None, email: str) -> None:
     """Issue a token, record the event that mails it to `email`, and emit it after the commit.
 
-    Does nothing if the user is deleted meanwhile. Without a user decoys are stored, which takes the
-    same time: otherwise it would reveal which users there are. That of the token has expired.
+    Does nothing if the user is deleted meanwhile. Without a user, decoys are stored, so that the
+    time does not reveal which users exist. The decoy token has already expired.
     """
     ttl, new = _lifetime(scope), {"value": _new_value(scope), "scope": scope, "email": email}
     with suppress(IntegrityError), transaction():
@@ -79,7 +79,7 @@ def mail_token(event: NamedSignal, scope: str, user: User | Account | None, emai
 
 
 def _emit(event: NamedSignal, token: IssuedToken, email: str) -> None:
-    """Send the signal, with the user; nobody is looked up for no receiver."""
+    """Send the signal with the user, who is only loaded if there are receivers."""
     if event.has_receivers_for(current_app._get_current_object()):  # type: ignore[attr-defined]
         user = db.session.get(user_model(), token.user_id)
         emit(event, info={"accessToken": token, "email": email, "user": user})
@@ -88,7 +88,7 @@ def _emit(event: NamedSignal, token: IssuedToken, email: str) -> None:
 def use_up_code(user_id: Id, code: str) -> str | None:
     """Use up a code that proves an address to a user; return the address, None for a wrong code.
 
-    Of several concurrent calls only one returns it.
+    Only one of several concurrent calls returns it.
     """
     digest = token_digest(grouped(typed(code), CODE_GROUP))
     own = AccessToken.user_id == user_id, AccessToken.digest == digest
@@ -99,10 +99,10 @@ def use_up_code(user_id: Id, code: str) -> str | None:
 def load(data: Payload, attempt: Attempt) -> Payload | None:
     """Return the payload for an attempt to mail a token: `accessToken`, `email` and `user`.
 
-    The first attempt mails the token that was issued. Every other one mails another token beside
-    it, which replaces the one that an earlier attempt has mailed. Returns None if the token was
-    used, revoked or has expired; after a retry by an operator, only if the user was deleted, is
-    disabled or has another address.
+    The first attempt mails the issued token. Every other one mails an additional token, which
+    replaces the one mailed by an earlier attempt. Returns None if the token was used, revoked or
+    has expired; after a retry by an operator, only if the user was deleted, is disabled or has
+    another address.
     """
     user = db.session.get(user_model(), data["user_id"])
     if user is None or user.disabled_at or user.email != data["user_email"]:
@@ -114,7 +114,7 @@ def load(data: Payload, attempt: Attempt) -> Payload | None:
 
 
 def _current_token(data: Payload, attempt: Attempt) -> IssuedToken | None:
-    """Return the token that this attempt mails; None if that of the event is not live."""
+    """Return the token that this attempt mails; None if the event's token is not live."""
     if attempt.secret:
         return _find(data, attempt.secret)
     with transaction():
@@ -130,15 +130,15 @@ def _find(data: Payload, value: str) -> IssuedToken | None:
 
 
 def _find_end(data: Payload) -> datetime | None:
-    """Return when the token of the event expires; None if it is not live."""
+    """Return when the event's token expires; None if it is not live."""
     live = *_named(data, data["handle"]), AccessToken.is_live(data["scope"])
     return db.session.scalar(select(AccessToken.expires_at).where(*live))
 
 
 def _issue_another(data: Payload, subscriber: str, end: datetime) -> IssuedToken:
-    """Issue a token beside that of the event, which another subscriber may have sent.
+    """Issue a token in addition to the event's, which another subscriber may have sent.
 
-    It replaces the one that an earlier attempt has issued for this subscriber.
+    Replaces the one that an earlier attempt has issued for this subscriber.
     """
     user_id, ttl = data["user_id"], (end - now()).total_seconds()
     handle = key_digest(data["handle"], subscriber)[:HANDLE_LENGTH]
@@ -156,7 +156,7 @@ def _lifetime(scope: str) -> float:
 
 
 def _new_value(scope: str) -> str | None:
-    """Return the value of a new token of this scope, if it is other than usual: a code."""
+    """Return the value of a new token of this scope if it has a special form: a code."""
     return grouped(new_code(CODE_LENGTH), CODE_GROUP) if scope == CODE_SCOPE else None
 
 

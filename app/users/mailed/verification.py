@@ -1,4 +1,4 @@
-"""Verification of addresses: requests to users, by mail, to confirm them."""
+"""Verification of addresses: mailed requests to users to confirm them."""
 
 from collections.abc import Iterable
 
@@ -18,21 +18,21 @@ from .tokens import mail_token
 
 
 def is_enabled(settings: Settings) -> bool:
-    """Tell whether users are asked to confirm their address."""
+    """Return True if users are asked to confirm their address."""
     return settings["EMAIL_VERIFICATION"] is not None
 
 
 def is_served(settings: Settings) -> bool:
-    """Tell whether there are the endpoints for it, which LoopBack 3 always has."""
+    """Return True if the endpoints for it are served, as always in LoopBack 3."""
     return is_enabled(settings) or is_compatible(settings)
 
 
 def request_verification(user_id: Id | None) -> None:
     """Ask a user to confirm the address, by verificationRequest.
 
-    Does nothing, in the same time, if there is no such user, the address is verified or the user
-    is disabled; None is the id of no user. Does nothing at all without EMAIL_VERIFICATION, or if
-    too many were requested for the id: anybody may do so. Raises TooManyRequests for a client with
+    Does nothing, in the same time, if the user does not exist, has a verified address or is
+    disabled; None is the id of no user. Does nothing at all without EMAIL_VERIFICATION, or after
+    too many requests for the id, which anybody may make. Raises TooManyRequests for a client with
     too many requests.
     """
     count(VERIFICATION_ADDRESS, current_network())
@@ -48,9 +48,9 @@ def request_verification(user_id: Id | None) -> None:
 
 
 def count_change(user_id: Id | None) -> None:
-    """Count a change of a user's address, which is to be confirmed; raise TooManyRequests.
+    """Count a change of a user's address that must be confirmed; raise TooManyRequests.
 
-    Not by the key of `request_verification`, by which anybody could use up what is left.
+    The key differs from that of `request_verification`, whose budget anybody can use up.
     """
     count(VERIFICATION_ADDRESS, current_network())
     count(VERIFICATION_USER, "change", user_id)

@@ -20,9 +20,9 @@ from .hashing import find_form, hashing
 
 @contextmanager
 def login_attempt(realm: str, name: str, value: str) -> Iterator[None]:
-    """Count an attempt to log in, which fails if the block raises.
+    """Count an attempt to log in, which has failed if the block raises.
 
-    It is counted by what was submitted, whether there is such a user or not. Raises
+    Attempts are counted by the submitted identity, whether the user exists or not. Raises
     TooManyRequests, or TooManyHashes, which counts nothing.
     """
     identity = LOGIN_IDENTITY, realm, name, value
@@ -31,10 +31,10 @@ def login_attempt(realm: str, name: str, value: str) -> Iterator[None]:
 
 
 def check_password(user_id: Id, stored: str | None, password: str) -> None:
-    """Require the password of a user who is logged in; raise InvalidPassword for a wrong one.
+    """Require the password of a logged-in user; raise InvalidPassword if it is wrong.
 
-    Raises TooManyRequests after too many wrong ones, or TooManyHashes; InvalidPassword, which says
-    so, for a user who has no password.
+    Raises TooManyRequests after too many wrong ones, or TooManyHashes; for a user without a
+    password, InvalidPassword says so.
     """
     if stored is None:
         raise InvalidPassword("The account has no password; a password reset sets one.")
@@ -44,7 +44,7 @@ def check_password(user_id: Id, stored: str | None, password: str) -> None:
 
 
 def forget_failures(user: User) -> None:
-    """Let a user whose password was set anew log in at once, whatever failed before."""
+    """Forget failed attempts of a user whose password was set anew."""
     clear(LOGIN_IDENTITY, user.realm, "email", user.email)
     clear(LOGIN_IDENTITY, user.realm, "username_key", user.username_key)
     clear(PASSWORD_CHECK, user.id)

@@ -2,7 +2,7 @@
 
 import re
 
-# Characters of a hash, the length of its column.
+# Maximum characters of a hash, the length of its column.
 MAX_HASH_LENGTH = 255
 # Each format with the highest values of its groups, because a login verifies a hash of each scheme:
 # about ten times the work of the OWASP Password Storage Cheat Sheet's choices, or 2 s.
@@ -22,7 +22,7 @@ FORMATS = {
 
 
 def hash_problem(stored: str) -> str | None:
-    """Say what is wrong with a hash that is to be imported, if anything."""
+    """Return what is wrong with an imported hash; empty if it is valid."""
     if len(stored) > MAX_HASH_LENGTH:
         return f"is too long (maximum is {MAX_HASH_LENGTH} characters)"
     for form, highest in FORMATS.items():

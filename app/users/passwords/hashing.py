@@ -17,7 +17,8 @@ from werkzeug.security import check_password_hash
 from app.hashing.slots import hash_slots
 from app.state import AppState
 
-#: Characters of a password that is normalized: more take quadratic time, 1.5 ms for these.
+#: Maximum characters of a password that is normalized: longer ones take quadratic time; these take
+#: 1.5 ms.
 MAX_NORMALIZED = 1024
 # Bytes of a password that bcrypt uses.
 BCRYPT_MAX_BYTES = 72
@@ -41,10 +42,10 @@ def init_app(app: Flask) -> None:
 
 @contextmanager
 def hashing() -> Iterator[None]:
-    """Reserve a place to hash passwords during the block; raise TooManyHashes if none is in time.
+    """Reserve a slot to hash passwords during the block; raise TooManyHashes if none is free.
 
-    Whatever hashes does so by itself. A service that works before it hashes, or hashes twice, does
-    so too, and is thereby refused before it begins or not at all.
+    Every hash reserves one itself. Services that do work before, or hash twice, reserve one first,
+    so that they are refused before they begin or not at all.
     """
     with hash_slots.current.reserve():
         yield
@@ -59,10 +60,10 @@ def hash_password(password: str) -> str:
 
 @hashing()
 def find_form(stored: str, password: str) -> str | None:
-    """Return the form of a password of which a stored hash is; None if it is of another password.
+    """Return the form of a password that matches a stored hash; None for a wrong password.
 
-    The hash is one of Argon2, bcrypt or Werkzeug. It may be older than the normalization, and of
-    the form that was sent: only where that is another one, it is compared as well.
+    The hash is one of Argon2, bcrypt or Werkzeug. Older hashes may be of the password as sent,
+    before normalization: if the two forms differ, that form is compared, too.
     """
     hasher = password_hasher.current
     return hash_slots.current.threads.compute(_find_form, hasher, stored, password)
@@ -98,7 +99,7 @@ def _matches(hasher: PasswordHasher, stored: str, password: str) -> bool:
 def verify_login(stored: str | None, password: object, decoys: Mapping[str, str]) -> str | None:
     """Compare a password with a user's hash (None: no such user) in the same time for all users.
 
-    Returns what `find_form` does. One hash of each scheme is verified: those in `decoys`, which
+    Returns the result of `find_form`. One hash of each scheme is verified: those in `decoys`, which
     maps schemes to hashes, except that the user's own hash replaces the one of its scheme.
     """
     attempt = password if isinstance(password, str) else ""
@@ -111,13 +112,13 @@ def verify_login(stored: str | None, password: object, decoys: Mapping[str, str]
 
 
 def scheme_of(stored: str) -> str | None:
-    """Return the scheme of a hash, its prefix with method and cost; None if it is unknown."""
+    """Return the scheme of a hash, its prefix with method and cost; None if unknown."""
     found = SCHEME.match(stored)
     return found[0] if found else None
 
 
 def needs_rehash(stored: str) -> bool:
-    """Tell whether a hash has another method or cost than the configured ones."""
+    """Return True if a hash's method or cost differs from the configured ones."""
     try:
         return password_hasher.current.check_needs_rehash(stored)
     except InvalidHashError:

@@ -48,7 +48,7 @@ def _check_guesses(password: str, context: Iterable[str | None]) -> str | None:
 def _common_passwords() -> frozenset[str]:
     """Load the list on first use, because it is large and most processes do not need it.
 
-    It is read by itself: the package keeps other lists too, and takes 13 MiB more.
+    It is read directly: the package also loads other lists, which take 13 MiB.
     """
     path = distribution("zxcvbn").locate_file("zxcvbn/frequency_lists.py")
     return frozenset(run_path(str(path))["FREQUENCY_LISTS"]["passwords"])

@@ -1,4 +1,4 @@
-"""Stored password hashes: replacing one, and their schemes, which every login verifies."""
+"""Stored password hashes: replacing them, and their schemes, which every login verifies."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -15,12 +15,13 @@ from .hashing import BCRYPT, scheme_of
 
 # The prefixes of hashes, by method.
 METHODS = ("$argon2", *BCRYPT, "pbkdf2:", "scrypt:")
-#: Seconds between two looks at the methods of stored hashes.
+#: Seconds between two queries for the schemes of stored hashes.
 CACHE_SECONDS = 60
-#: Costs of one hash method that a login makes up for; each adds a verification to every login.
+#: Maximum costs of one hash method that a login verifies, because each adds a verification to every
+#: login.
 MAX_SCHEMES_PER_METHOD = 4
 
-# The schemes, each with one hash, and until when they are kept, by the monotonic clock.
+# The schemes, each with one hash, and their expiry by the monotonic clock.
 cached_schemes = AppState[tuple[float, Mapping[str, str]]](
     "stored schemes", factory=lambda _app: (0.0, {})
 )

@@ -1,4 +1,4 @@
-"""Assurance of a session: how recently its user authenticated."""
+"""Assurance of a session: how, and how recently, its user authenticated."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -17,20 +17,20 @@ from app.users.passwords.attempts import check_password
 
 from . import second_step
 
-#: Seconds after a login or a reauthentication in which credentials may be changed.
+#: Seconds after a login or reauthentication in which credentials may be changed.
 RECENT_SESSION = 300
-# The kind of authentication that everybody may have.
+# The kind of authentication that is available to everybody.
 PASSWORD = "password"  # noqa: S105 a name
-# What `require_recent` raises, as endpoints declare it.
+# The error of `require_recent`, for the declarations of endpoints.
 NOT_RECENT = StrongerLoginRequired([PASSWORD], RECENT_SESSION)
-# The `reason` of a failed login of somebody who is logged in.
+# The `reason` of a failed login of a logged-in user.
 REAUTHENTICATION = "reauthentication"
 
 
 def is_recent(digest: str) -> bool:
-    """Tell whether the user authenticated in the session with this digest recently.
+    """Return True if the user authenticated in the session with this digest recently.
 
-    Raises InvalidToken for a session that has ended meanwhile.
+    Raises InvalidToken if the session has ended meanwhile.
     """
     time = func.coalesce(AccessToken.authenticated_at, AccessToken.created)
     latest = db.session.scalar(select(time).where(AccessToken.digest == digest))
@@ -42,8 +42,8 @@ def is_recent(digest: str) -> bool:
 def require_recent(session: LiveToken) -> None:
     """Require a recent authentication: a stolen token must not suffice to take over an account.
 
-    Raises what `require_factor` does, too, and InvalidToken for a session that has ended meanwhile.
-    Whatever changes credentials calls it.
+    Raises the errors of `require_factor`, too, and InvalidToken if the session has ended meanwhile.
+    Call it for every change of credentials.
     """
     require_factor(session)
     if not is_recent(session.digest):
@@ -51,10 +51,10 @@ def require_recent(session: LiveToken) -> None:
 
 
 def require_factor(session: LiveToken) -> None:
-    """Require a strong session of a user with a factor, where logins take one.
+    """Require a strong session of a user with a factor, if logins require one.
 
-    The password and a token from before the factor must not be a way around it. Raises
-    StrongerLoginRequired. Whatever changes credentials or the address calls it.
+    The password and an older token must not suffice to bypass the factor. Raises
+    StrongerLoginRequired. Call it for every change of credentials or the address.
     """
     if is_strong(session) or not second_step.is_due(session.user_id, ()):
         return
@@ -65,7 +65,7 @@ def require_factor(session: LiveToken) -> None:
 def require_recent_of_strong(session: LiveToken) -> None:
     """Require a recent authentication of a user with a second factor, as `require_recent` does.
 
-    For a credential that would be a way around the factor, and that others add at any time.
+    For credentials that would bypass the factor, and that other users may add at any time.
     """
     if strong_kinds(session.user_id):
         require_recent(session)
@@ -74,8 +74,8 @@ def require_recent_of_strong(session: LiveToken) -> None:
 def require_recent_or_password(session: LiveToken, password: str | None) -> None:
     """Require the password, unless the user authenticated recently; for a new email.
 
-    Raises ValidationError for a missing password, what `require_factor` and `check_password` do,
-    and InvalidToken for a session that has ended meanwhile.
+    Raises ValidationError for a missing password, the errors of `require_factor` and
+    `check_password`, and InvalidToken if the session has ended meanwhile.
     """
     require_factor(session)
     if is_recent(session.digest):
@@ -86,9 +86,9 @@ def require_recent_or_password(session: LiveToken, password: str | None) -> None
 
 
 def reauthenticate_by_password(session: LiveToken, password: str) -> None:
-    """Note that the user of a session has authenticated by the password now.
+    """Record that the user of a session has just authenticated with the password.
 
-    Raises what `check_password` does, and InvalidToken for a session that has ended meanwhile.
+    Raises the errors of `check_password`, and InvalidToken if the session has ended meanwhile.
     """
     try:
         check_password(session.user_id, _password_hash(session.user_id), password)
@@ -99,9 +99,9 @@ def reauthenticate_by_password(session: LiveToken, password: str) -> None:
 
 
 def note_authentication(session: LiveToken, methods: Iterable[str]) -> None:
-    """Store that the user of a session has authenticated by these methods, too, now.
+    """Record that the user of a session has just authenticated by these methods, too.
 
-    Raises InvalidToken for a session that has ended meanwhile.
+    Raises InvalidToken if the session has ended meanwhile.
     """
     known = (session.methods or "").split(",") if session.methods else []
     both = dict.fromkeys([*known, *methods])
@@ -114,7 +114,7 @@ def note_authentication(session: LiveToken, methods: Iterable[str]) -> None:
 
 
 def _kinds(user_id: Id) -> list[str]:
-    """Return what a user may authenticate with again."""
+    """Return the ways in which a user may authenticate again."""
     return [*([PASSWORD] if _password_hash(user_id) else []), *strong_kinds(user_id)]
 
 

@@ -8,43 +8,43 @@ from flask import Response, current_app, request
 from app.errors import AccessDenied
 from app.rest.endpoint import SAFE_VERBS, served_endpoints
 
-# The pages that mails link to. Their forms act by what they contain and not by this cookie, and are
-# sent with `Origin: null`, because the pages send no referrer.
+# Pages that mails link to. Their forms do not depend on this cookie, and are sent with `Origin:
+# null`, because the pages send no referrer.
 PAGES = {"user_pages", "confirmation", "mailed_login"}
-# The cookie of a login by a provider or by mail that takes a second step: its ticket.
+# The cookie with the ticket of a login by a provider or by mail that requires a second step.
 SECOND_STEP_COOKIE = "second_step"
-# The cookie of a login by an identity provider that has the user's id.
+# The cookie with the user's id after a login by an identity provider.
 USER_ID_COOKIE = "userId"
 
 
 def set_cookie(response: Response, token: str, ttl: float, remember_me: bool) -> None:
-    """Set the cookie, if the token middleware is enabled.
+    """Set the cookie if the token middleware is enabled.
 
-    `remember_me`: for `ttl` seconds, not only until the browser is closed. A cross-site login sets
-    no cookie, against login CSRF.
+    With `remember_me` it lasts for `ttl` seconds, else until the browser is closed. A cross-site
+    login sets no cookie, against login CSRF.
     """
     if (name := _cookie_name()) and _is_same_site() is not False:
         _set(response, name, token, ttl, remember_me)
 
 
 def set_login_flow_cookie(response: Response, name: str, value: str, seconds: int) -> None:
-    """Set a cookie of a login under way; a cross-site request sets none, against login CSRF."""
+    """Set a cookie of a pending login; a cross-site request sets none, against login CSRF."""
     if _is_same_site() is not False:
         response.set_cookie(name, value, max_age=seconds, **_cookie_flags())
 
 
 def clear_login_flow_cookie(response: Response, name: str) -> None:
-    """Delete a cookie of a login that is over."""
+    """Delete a cookie of a finished login."""
     response.delete_cookie(name, **_cookie_flags())
 
 
 def set_second_step_cookie(response: Response, ticket: str) -> None:
-    """Let this browser end its login by the second step; the caller checks that it has begun it."""
+    """Let this browser finish its login; the caller checks that the browser began it."""
     response.set_cookie(SECOND_STEP_COOKIE, ticket, **_cookie_flags())
 
 
 def set_login_cookies(response: Response, token: str, user_id: object, ttl: float) -> None:
-    """Set the cookie, and one with the user's id that scripts may read, as in LoopBack 3.
+    """Set the cookie, and one with the user's id that scripts can read, as in LoopBack 3.
 
     Also for a request from another site: the caller checks that this browser began the login.
     """
@@ -58,7 +58,7 @@ def renew_cookie(
 ) -> Response:
     """Set the cookie in which a request presented its token again, unless the view set cookies.
 
-    Those are of a login or logout.
+    A view sets cookies for a login or logout.
     """
     if "Set-Cookie" not in response.headers:
         _set(response, name, token, ttl, remember_me)
@@ -68,7 +68,7 @@ def renew_cookie(
 
 
 def clear_cookie(response: Response) -> None:
-    """Delete the cookie, and the one with the user's id if there is one."""
+    """Delete the cookie, and the one with the user's id if it exists."""
     if name := _cookie_name():
         response.delete_cookie(name, **_cookie_flags())
         if USER_ID_COOKIE in request.cookies:
@@ -82,13 +82,13 @@ def refuse_cross_site() -> None:
 
 
 def require_same_site() -> None:
-    """Raise AccessDenied for a request that does not come from this site, as far as it says."""
+    """Raise AccessDenied for a request known not to come from this site."""
     if not _is_same_site():
         raise AccessDenied("A request with a cookie must come from this site.")
 
 
 def cookie_path() -> str:
-    """Return the path of PUBLIC_URL: other applications of its host do not get the cookies."""
+    """Return the path of PUBLIC_URL: other applications on its host do not get the cookies."""
     return urlsplit(current_app.config["PUBLIC_URL"]).path or "/"
 
 
@@ -112,9 +112,9 @@ def _is_safe() -> bool:
 
 
 def _is_same_site() -> bool | None:
-    """Tell whether the request comes from this site; None if a non-browser client sent it.
+    """Return True if the request comes from this site; None if a non-browser client sent it.
 
-    By Fetch Metadata, else by the Origin header (OWASP CSRF Prevention Cheat Sheet). Pages of
+    Uses Fetch Metadata, else the Origin header (OWASP CSRF Prevention Cheat Sheet). Pages of
     CORS_ORIGINS count as this site's.
     """
     if request.headers.get("Origin") in current_app.config["CORS_ORIGINS"]:

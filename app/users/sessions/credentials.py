@@ -14,7 +14,7 @@ ABSENT = (None, "", 0)
 def parse_credentials(credentials: Mapping[str, object]) -> tuple[str, str, str]:
     """Return the realm, and the name and value of the column that identifies the user.
 
-    `email` precedes `username`; "realm:name" precedes `realm` if REALM_DELIMITER is set. Raises
+    `email` precedes `username`; with REALM_DELIMITER, "realm:name" precedes `realm`. Raises
     RealmRequired before any other error, and an error for a field that is not a string.
     """
     name = "username" if credentials.get("email") in ABSENT else "email"
@@ -30,7 +30,7 @@ def parse_credentials(credentials: Mapping[str, object]) -> tuple[str, str, str]
 
 
 def parse_remember_me(asked: object) -> bool:
-    """Return whether the session's cookie shall outlive the browser's session, as by default."""
+    """Return whether the session's cookie outlives the browser's session, by default True."""
     return not (asked is False or (isinstance(asked, str) and asked.lower() == "false"))
 
 

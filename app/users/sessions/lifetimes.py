@@ -1,4 +1,4 @@
-"""Lifetimes of sessions: that of a login, and its extension by use, if TOKEN_SLIDING is set."""
+"""Lifetimes of sessions: a login's, and its extension by use if TOKEN_SLIDING is set."""
 
 import re
 from datetime import datetime, timedelta
@@ -17,20 +17,20 @@ from app.users.models import AccessToken
 
 from .credentials import ABSENT
 
-#: Seconds that a request waits for a lock of the database to prolong its token.
+#: Seconds that a request waits for a database lock to prolong its token.
 TOUCH_TIMEOUT = 0.1
 
-# A number as text, which forms send: as in JSON (RFC 8259 section 6), with optional spaces.
+# A number as text, which forms send: as in JSON (RFC 8259, section 6), with optional spaces.
 NUMERIC = re.compile(r"\s*-?\d+(\.\d+)?([eE][+-]?\d+)?\s*", re.ASCII)
 
-# The lifetime in LoopBack 3 of a token that never expires.
+# LoopBack 3's lifetime of a token that never expires.
 FOR_EVER = -1
 
 TOKENS = inspect(AccessToken).columns
 
 
 def parse_ttl(asked: object) -> float:
-    """Return the lifetime in seconds for the ttl in a login; raise InvalidTtl."""
+    """Return the lifetime in seconds for a login's ttl; raise InvalidTtl."""
     longest: int = current_app.config["TOKEN_MAX_TTL"]
     if isinstance(asked, str) and NUMERIC.fullmatch(asked):
         asked = float(asked)
@@ -46,7 +46,7 @@ def parse_ttl(asked: object) -> float:
 
 
 class SlidingToken(Protocol):
-    """The row of a login's token, with what decides whether it is to be prolonged."""
+    """The row of a login's token, with the columns that decide whether to prolong it."""
 
     digest: str
     ttl: float
@@ -57,10 +57,10 @@ class SlidingToken(Protocol):
 
 
 def prolong(session: SlidingToken) -> datetime | None:
-    """Prolong a token by its ttl from now, if TOKEN_TOUCH_INTERVAL has passed since the last time.
+    """Prolong a token by its ttl, if TOKEN_TOUCH_INTERVAL has passed since the last time.
 
-    Returns the new time of expiry, at most TOKEN_MAX_TTL after the login; None if the token is not
-    prolonged. A database error is logged and not raised: the token is valid in any case.
+    Returns the new time of expiry, at most TOKEN_MAX_TTL after the login; None if the token was not
+    prolonged. A database error is only logged, because the token is valid in any case.
     """
     time = now()
     latest_touch = time - timedelta(seconds=current_app.config["TOKEN_TOUCH_INTERVAL"])
@@ -79,7 +79,7 @@ def prolong(session: SlidingToken) -> datetime | None:
 def _touch(digest: str, time: datetime, latest_touch: datetime, expires_at: datetime) -> int:
     """Move the time of expiry forward, never back; return 0 if another request was faster.
 
-    A token that was deleted or has expired meanwhile is left as it is.
+    A token that was deleted or has expired meanwhile is not changed.
     """
     last_used = func.coalesce(TOKENS.last_used, TOKENS.created)
     new = literal(expires_at, UtcDateTime)

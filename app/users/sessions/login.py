@@ -25,7 +25,7 @@ from .lifetimes import parse_ttl
 from .second_step import FirstStep
 from .tokens import IssuedToken, issue
 
-# What every user must be for whom a session is opened, whatever the method.
+# The conditions on every user for whom a session is opened, by any method.
 MAY_LOG_IN = User.disabled_at.is_(None), User.service_account == false()
 # The method of a login with a password (RFC 8176).
 PASSWORD = ("pwd",)
@@ -34,14 +34,14 @@ PASSWORD = ("pwd",)
 def login(
     credentials: Mapping[str, object], include: str | Iterable[object] | None = None
 ) -> IssuedToken:
-    """Check credentials and issue an access token, with `user` when `include` names it.
+    """Check credentials and issue an access token, with `user` if `include` names it.
 
     The credentials are those of the endpoint: `email` or `username`, `password`, and optionally
     `realm`, `ttl` in seconds, `rememberMe`, and `code` and `kind` of a second factor. Raises
     LoginFailed if they do not match, EmailNotVerified if EMAIL_VERIFICATION is "required" and the
-    address is not verified, what `second_step.take` does, UsernameOrEmailRequired, RealmRequired,
-    InvalidEmail, InvalidUsername, InvalidRealm or InvalidTtl for malformed ones, TooManyRequests
-    and TooManyHashes.
+    address is not verified, the errors of `second_step.take`, UsernameOrEmailRequired,
+    RealmRequired, InvalidEmail, InvalidUsername, InvalidRealm or InvalidTtl for malformed ones,
+    TooManyRequests and TooManyHashes.
 
     Example::
 
@@ -54,7 +54,7 @@ def login(
     identity = {"identity": key_digest(realm, name, value)}
     with login_attempt(realm, name, value):
         found = _find(realm, name, value)
-        # Read before anything is rolled back: a concurrent request may delete the user.
+        # Read before a rollback: a concurrent request may delete the user.
         user_id = found.id if found else None
         try:
             user, stored, form = _check(found, credentials.get("password"))
@@ -66,7 +66,7 @@ def login(
         except LoginFailed:
             record_attempt(Action.LOGIN_FAILED, user_id, **identity)
             raise
-    # Neither is a failed attempt to guess: the password is right.
+    # These are not failed guesses either: the password is right.
     if not may_log_in:
         record_attempt(Action.LOGIN_FAILED, user.id, **identity, reason=UNVERIFIED_EMAIL)
         raise EmailNotVerified(user.id)
@@ -82,10 +82,10 @@ def login_identified(
     methods: Iterable[str],
     **details: object,
 ) -> IssuedToken:
-    """Issue a login token for a user who was identified by something else than the password.
+    """Issue a login token for a user identified by other means than the password.
 
-    `methods` and `details` are those of `open_session`. Raises EmailNotVerified as `login` does,
-    and what `second_step.take` and `open_session` do.
+    `methods` and `details` are passed to `open_session`. Raises EmailNotVerified as `login` does,
+    and the errors of `second_step.take` and `open_session`.
     """
     columns = select(User.email_verified).where(User.id == user_id, *MAY_LOG_IN)
     is_verified = db.session.scalar(columns)
@@ -107,12 +107,12 @@ def open_session(
     methods: Iterable[str] = (),
     **details: object,
 ) -> IssuedToken:
-    """Issue a login token for an identified user; `remember_me`: its cookie outlives the browser.
+    """Issue a login token for an identified user; `remember_me`: its cookie is persistent.
 
-    `methods` are those by which the user was authenticated, by the names of RFC 8176, `email` for a
-    code that was mailed and `fed` for an identity provider; `mfa` among them makes the session
-    strong. `details` are further ones of the record in the audit log. Raises LoginFailed for a user
-    who does not exist, is disabled, is a service account, or does not meet the conditions.
+    `methods` are the names (RFC 8176) of the authentication methods, `email` for a mailed code and
+    `fed` for an identity provider; `mfa` makes the session strong. `details` are added to the
+    record in the audit log. Raises LoginFailed for a user who does not exist, is disabled, is a
+    service account, or does not meet the conditions.
     """
     origin, used = current_origin(), list(methods)
     columns = {
@@ -133,8 +133,8 @@ def open_session(
 def require_user(*conditions: ColumnElement[bool]) -> None:
     """Raise LoginFailed if no user meets the conditions; lock the user against changes.
 
-    Called when the token is inserted: whoever changes the user and deletes the tokens concurrently
-    either deletes this one too, or is detected here.
+    Called when the token is inserted: a concurrent change that deletes the user's tokens either
+    deletes this one too, or is detected here.
     """
     chosen = select(User.id).where(*conditions).with_for_update(read=True)
     if db.session.scalar(chosen) is None:
@@ -142,10 +142,10 @@ def require_user(*conditions: ColumnElement[bool]) -> None:
 
 
 def issue_token(user_id: Id, ttl: float | None = None, methods: Iterable[str] = ()) -> IssuedToken:
-    """Open a session for a user whom the application has identified; return its access token.
+    """Open a session for a user identified by the application; return its access token.
 
     `ttl` are seconds, by default TOKEN_TTL and at most TOKEN_MAX_TTL. `methods` are the names of
-    RFC 8176 for how the user was authenticated; with `mfa` the session is a strong one. Raises
+    RFC 8176 for how the user was authenticated; with `mfa` the session is strong. Raises
     LoginFailed if the user does not exist or is disabled, and InvalidTtl.
     """
     return open_session(user_id, parse_ttl(ttl), methods=methods)
@@ -164,9 +164,9 @@ def _find(realm: str, name: str, value: str) -> User | None:
 
 
 def _check(user: User | None, password: object) -> tuple[User, str, str]:
-    """Return the user, the hash, and the form of the password that it is of.
+    """Return the user, the hash, and the form of the password that matches it.
 
-    Raises LoginFailed, after the same work, if it is not the password of an enabled user.
+    Raises LoginFailed, after the same work, unless it is the password of an enabled user.
     """
     stored = user.password_hash if user else None
     form = verify_login(stored, password, stored_schemes())
@@ -176,8 +176,8 @@ def _check(user: User | None, password: object) -> tuple[User, str, str]:
 
 
 def _open_session(first: FirstStep, stored: str, form: str) -> IssuedToken:
-    """Open a session for the user with this password, and renew its hash if it is outdated."""
-    # The verified hash: a concurrent reset either deletes the token or is detected by this.
+    """Open a session for the user with this password, and replace an outdated hash."""
+    # The verified hash: a concurrent reset either deletes the token or is detected by it.
     is_current = User.password_hash == stored
     token = open_session(
         first.user_id, first.ttl, first.remember_me, is_current, methods=first.methods
@@ -187,7 +187,7 @@ def _open_session(first: FirstStep, stored: str, form: str) -> IssuedToken:
 
 
 def _renew_hash(user_id: Id, stored: str, form: str) -> str:
-    """Replace the hash of a password if it is outdated; return the one that is stored then."""
+    """Replace the hash of a password if it is outdated; return the stored one."""
     if not needs_rehash(stored) and form == normal_form(form):
         return stored
     new = hash_password(form)

@@ -1,7 +1,7 @@
-"""Sessions see what they have written, also where standbys answer their reads.
+"""Sessions read their own writes, even if standbys answer reads.
 
-The position in the primary's log after the last write of a session is in the row of its token; one
-that was sent back by a client without a session is in a header.
+The log position of the primary after a session's last write is stored with its token; clients
+without a session send it back in a header.
 """
 
 from flask import Flask, Response, current_app, request
@@ -18,14 +18,14 @@ from app.rest.endpoint import SAFE_VERBS
 from app.users.models import AccessToken
 
 HEADER = "X-Database-Position"
-# Digits of the highest position, of 64 bits.
+# Digits of the highest 64-bit position.
 MAX_DIGITS = 19
-# Statuses from which on a write was refused, and from which on it may have been done.
+# The first status for a refused write, and the first for one that may have been done.
 REFUSED, FAILED = 400, 500
 
 
 def init_app(app: Flask) -> None:
-    """Choose a standby before each request that reads, and note the position after each write."""
+    """Choose a standby before each request that reads, and store the position after each write."""
     app.before_request(_choose)
     app.after_request(_note_position)
 
@@ -33,7 +33,7 @@ def init_app(app: Flask) -> None:
 def _storing() -> Update:
     """Return the statement that stores the position of a token.
 
-    Its commit waits for no disk and no standby: after a crash that loses it, no standby is asked
+    Its commit waits for no disk and no standby: after a crash that loses it, no standby is used
     that is behind the recovered primary.
     """
     position = literal_column(WRITTEN, BigInteger())
@@ -49,15 +49,15 @@ def _choose() -> None:
     if request.method in SAFE_VERBS:
         token = current_identity().token
         position = (token.write_position if token is not None else None) or 0
-        # One that the primary has not written is forged, or was lost with another primary: waiting
-        # for it would keep all reads on the primary.
+        # A position beyond the primary's is forged, or was lost with another primary: waiting for
+        # it would keep all reads on the primary.
         if (claimed := _position_in_header()) > position and is_written(claimed):
             position = claimed
         choose(position)
 
 
 def _position_in_header() -> int:
-    """Return the position that the client has sent; raise InvalidPosition."""
+    """Return the position sent by the client; raise InvalidPosition."""
     value = request.headers.get(HEADER, "0")
     if not (value.isascii() and value.isdigit() and len(value) <= MAX_DIGITS):
         raise InvalidPosition()
@@ -72,7 +72,7 @@ def _note_position(response: Response) -> Response:
     try:
         response.headers[HEADER] = str(_store_position())
     except SQLAlchemyError as error:
-        # With its primary the session loses the position, as after a crash.
+        # If its primary is lost, the session loses the position, as after a crash.
         current_app.logger.warning("a position was not noted: %s", type(error).__name__)
     return response
 

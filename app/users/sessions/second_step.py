@@ -1,4 +1,4 @@
-"""The second step of a login: what a feature asks for after the first one has succeeded."""
+"""The second step of a login, which a feature may require after the first one."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -13,16 +13,16 @@ from app.state import AppState
 
 from .tokens import IssuedToken
 
-# What is said of a kind of second factors that a login does not take.
+# The message for a kind of second factors that a login does not take.
 UNKNOWN_KIND = {"kind": ["is not one of this login"]}
 
 
 @dataclass(frozen=True)
 class FirstStep:
-    """A login whose first step has succeeded: who it is, and what session was asked for.
+    """A login after its first step: the user, and the requested session.
 
-    `methods` are those of the first step, `details` those of the record in the audit log, and
-    `includes_user` tells whether the answer has the user.
+    `methods` are those of the first step, `details` are for the audit log, and `includes_user` is
+    True if the response contains the user.
     """
 
     user_id: Id
@@ -34,16 +34,16 @@ class FirstStep:
 
 
 class SecondStep(Protocol):
-    """What decides whether a login takes a second step, and leads through it."""
+    """Decides whether a login takes a second step, and handles it."""
 
     def is_due(self, user_id: Id, methods: Collection[str]) -> bool:
-        """Tell whether a user whom these methods have identified takes a second step."""
+        """Return True if a user identified by these methods takes a second step."""
         ...
 
     def take(
         self, first: FirstStep, proof: Mapping[str, object], *conditions: ColumnElement[bool]
     ) -> IssuedToken:
-        """End a login with a second factor that came with the first step.
+        """Finish a login with a second factor sent with the first step.
 
         Raises SecondFactorRequired without one, SecondFactorFailed for a wrong one, and LoginFailed
         if the user does not meet the conditions.
@@ -51,7 +51,7 @@ class SecondStep(Protocol):
         ...
 
     def reauthenticate(self, session: LiveToken, proof: Mapping[str, object]) -> None:
-        """Note that the user of a session has shown a second factor now.
+        """Record that the user of a session has just proved a second factor.
 
         Raises SecondFactorFailed for a wrong one, TooManyRequests after too many of them, and
         ValidationError for an unknown kind.
@@ -63,7 +63,7 @@ second_step = AppState[SecondStep | None]("second step", factory=lambda _app: No
 
 
 def is_due(user_id: Id, methods: Collection[str]) -> bool:
-    """Tell whether a user whom these methods have identified takes a second step."""
+    """Return True if a user identified by these methods takes a second step."""
     step = second_step.current
     return step is not None and step.is_due(user_id, methods)
 
@@ -71,7 +71,7 @@ def is_due(user_id: Id, methods: Collection[str]) -> bool:
 def take(
     first: FirstStep, proof: Mapping[str, object], *conditions: ColumnElement[bool]
 ) -> IssuedToken:
-    """End a login for which a second step is due, or raise what SecondStep.take does."""
+    """Finish a login that takes a second step, or raise the errors of SecondStep.take."""
     step = second_step.current
     if step is None:
         raise RuntimeError("no second step is due")
@@ -79,9 +79,9 @@ def take(
 
 
 def reauthenticate(session: LiveToken, proof: Mapping[str, object]) -> None:
-    """Do what SecondStep.reauthenticate does.
+    """Call SecondStep.reauthenticate.
 
-    Raises ValidationError for an empty proof, and where logins take no second step.
+    Raises ValidationError for an empty proof, and if logins take no second step.
     """
     step = second_step.current
     if step is None or not proof:

@@ -26,7 +26,7 @@ from app.users.models import (
     token_digest,
 )
 
-#: Sessions that a user is shown, the newest.
+#: Maximum sessions shown to a user, the newest ones.
 MAX_SESSIONS = 1000
 
 
@@ -42,7 +42,7 @@ class IssuedToken:
     created: datetime
     user_id: Id
     user: User | None = None
-    # Whether its cookie outlives the browser's session.
+    # Whether its cookie persists after the browser is closed.
     remember_me: bool = True
 
 
@@ -62,14 +62,14 @@ class Session:
 
 
 class NewToken(NamedTuple):
-    """What the row of a token has that was issued."""
+    """The columns of an issued token."""
 
     handle: str
     created: datetime
 
 
 TOKENS = inspect(AccessToken).columns
-# Those of logins, and mailed ones.
+# The statements for tokens of logins, and for mailed ones.
 NOT_PERSONAL = AccessToken.scope.is_distinct_from(PERSONAL_SCOPE)
 
 
@@ -89,12 +89,12 @@ def issue(
 ) -> tuple[str, NewToken]:
     """Store a token with a lifetime of `ttl` seconds; return its value and its row.
 
-    `value` is by default that of a new token. `columns` are the values of further columns: a token
-    with a `scope` proves the address `email`, to which it is mailed. Without a user id it is of
-    some user, for a decoy. Raises IntegrityError when there is no such user.
+    `value` is by default a new token's. `columns` are values of further columns: a token with a
+    `scope` proves the address `email`, to which it is mailed. Without a user id it belongs to any
+    user, as a decoy. Raises IntegrityError if the user does not exist.
     """
     value = value or new_token()
-    # The session sees what was written before it.
+    # The session can read what was written before it.
     values = new_token_values(value, ttl, write_position=readers.current.position(), **columns)
     if user_id is None:
         row = INSERT_OF_ANYBODY.first(values)
@@ -104,12 +104,12 @@ def issue(
 
 
 def logout(token: str) -> None:
-    """End the session of an access token; raise AccessTokenRequired if it is of none."""
+    """End the session of an access token; raise AccessTokenRequired if it has none."""
     delete_session(token_digest(token))
 
 
 def delete_session(digest: str) -> None:
-    """Delete the login token with this digest; raise AccessTokenRequired if there is none."""
+    """Delete the login token with this digest; raise AccessTokenRequired if it does not exist."""
     login = AccessToken.digest == digest, AccessToken.is_live()
     with recording():
         row = _delete_one(*login)
@@ -119,7 +119,7 @@ def delete_session(digest: str) -> None:
 
 
 def list_sessions(user_id: Id, current: str | None = None) -> list[Session]:
-    """Return a user's newest sessions, the newest first, at most MAX_SESSIONS.
+    """Return a user's newest sessions, newest first, at most MAX_SESSIONS.
 
     `current` is the digest of the caller's token.
     """
@@ -144,7 +144,7 @@ def find_session(user_id: Id, handle: str, current: str | None = None) -> Sessio
 
 
 def revoke_session(user_id: Id, handle: str) -> None:
-    """Delete one of a user's tokens, but no personal one, by its handle; raise ModelNotFound."""
+    """Delete one of a user's tokens, except personal ones, by its handle; raise ModelNotFound."""
     named = AccessToken.user_id == user_id, AccessToken.handle == handle, NOT_PERSONAL
     with recording():
         if not HANDLE.fullmatch(handle) or not _delete_one(*named):
@@ -153,14 +153,14 @@ def revoke_session(user_id: Id, handle: str) -> None:
 
 
 def revoke_sessions(user_id: Id) -> None:
-    """End all sessions of a user; personal tokens stay."""
+    """End all sessions of a user; personal tokens are kept."""
     with recording():
         if deleted := delete_sessions([user_id]):
             record(Action.SESSION_REVOKED, user_id, tokens=deleted)
 
 
 def destroy_all_tokens(user_id: Id) -> int:
-    """Delete every token of a user, also personal ones, which ends all sessions.
+    """Delete every token of a user, including personal ones, which ends all sessions.
 
     Returns their number.
     """
@@ -171,17 +171,17 @@ def destroy_all_tokens(user_id: Id) -> int:
 
 
 def lock(*conditions: ColumnElement[bool], model: type[User] = User) -> None:
-    """Lock users until the end of the transaction; the conditions are about this model.
+    """Lock users until the end of the transaction; the conditions refer to this model.
 
     Every transaction that deletes tokens of a user locks the user first, to avoid deadlocks. SQLite
-    has one writer at a time and ignores the lock.
+    allows one writer at a time and ignores the lock.
     """
     chosen = select(model.id).where(*conditions).order_by(model.id)
     db.session.scalars(chosen.with_for_update(key_share=True)).all()
 
 
 def delete_tokens(user_ids: Sequence[Id]) -> int:
-    """Delete every token of these users, also personal ones; return their number.
+    """Delete every token of these users, including personal ones; return their number.
 
     Within a transaction, lock the users first.
     """
@@ -189,7 +189,7 @@ def delete_tokens(user_ids: Sequence[Id]) -> int:
 
 
 def delete_sessions(user_ids: Sequence[Id], keep: str | None = None) -> int:
-    """Delete the tokens of these users but personal ones, and the one with digest `keep`.
+    """Delete the tokens of these users, except personal ones and the one with digest `keep`.
 
     Returns their number. Within a transaction, lock the users first.
     """
@@ -230,7 +230,7 @@ def _sessions_of(user_id: Id) -> tuple[ColumnElement[bool], ...]:
 
 
 def _to_session(row: AccessToken, current: str | None) -> Session:
-    """Return the session of a token; the login is its first use."""
+    """Return the session of a token; the login counts as its first use."""
     used = (row.last_used or row.created) if current_app.config["TOKEN_SLIDING"] else None
     origin = row.user_agent, row.address
     return Session(

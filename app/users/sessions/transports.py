@@ -32,7 +32,7 @@ from app.users.models import AccessToken, token_digest
 from .cookies import refuse_cross_site, renew_cookie
 from .lifetimes import SlidingToken, prolong
 
-# What personal tokens begin with, so that secret scanners find them; no other token has a `_`.
+# Prefix of personal tokens, so that secret scanners find them; no other token contains a `_`.
 PERSONAL_PREFIX = "ost_"
 PREFIX_LENGTH = len(PERSONAL_PREFIX)
 # A transport, and the function that reads it.
@@ -44,7 +44,7 @@ AUTHORIZATION = TokenTransport(
 
 # Core columns and a fixed two-value condition: half the cost of the ORM form, on every request.
 TOKENS, ROLE_MAPPINGS = inspect(AccessToken).columns, inspect(RoleMapping).columns
-# Those of a LiveToken.
+# The columns of a LiveToken.
 COLUMNS = (
     TOKENS.digest,
     TOKENS.user_id,
@@ -60,7 +60,7 @@ TOKEN = select(*COLUMNS).where(
     or_(TOKENS.digest == bindparam("first"), TOKENS.digest == bindparam("last"))
 )
 TOKEN_QUERY = PreparedStatement(TOKEN)
-# With what decides whether the token is to be prolonged. Every driver returns floats as such;
+# With the columns that decide whether to prolong the token. All drivers return floats as such;
 # SQLAlchemy's own conversion would need a cursor.
 TTL = type_coerce(TOKENS.ttl, NullType).label("ttl")
 SLIDING_TOKEN_QUERY = PreparedStatement(
@@ -68,7 +68,7 @@ SLIDING_TOKEN_QUERY = PreparedStatement(
 )
 
 
-# Returns the identity of the caller with a personal token; set where there are personal tokens.
+# Returns the identity of a caller with a personal token; set if personal tokens are enabled.
 Identify = Callable[[TokenTransport, str], Identity]
 identify_personal = AppState[Identify](
     "personal tokens", factory=lambda _app: lambda _transport, _value: ANONYMOUS
@@ -102,9 +102,9 @@ def resolve_access_token(readers: Sequence[Reader], query: PreparedStatement = T
 
 
 def resolve_sliding_token(readers: Sequence[Reader]) -> None:
-    """Set the identity as `resolve_access_token` does, and prolong the token of a login.
+    """Set the identity as `resolve_access_token` does, and prolong a login's token.
 
-    If it came in a cookie, the response renews the cookie.
+    If the token came in a cookie, the response renews the cookie.
     """
     resolve_access_token(readers, SLIDING_TOKEN_QUERY)
     session = cast("SlidingToken | None", current_identity().session)
@@ -137,7 +137,7 @@ def _reader(transport: TokenTransport) -> Callable[[], str | None]:
 
 
 def _find_token(readers: Sequence[Reader]) -> tuple[TokenTransport | None, str]:
-    """Return the first transport that has a value, and the value."""
+    """Return the first transport with a value, and the value."""
     for transport, read in readers:
         if value := read():
             return transport, value
@@ -169,7 +169,7 @@ def _identify(transport: TokenTransport, value: str, query: PreparedStatement) -
         return Identity(error=InvalidToken("Access tokens are not accepted in the query string."))
     candidates = _tokens_in_authorization(value) if transport is AUTHORIZATION else [value]
     for candidate in candidates:
-        # Not by `startswith`, which is a call more in every request.
+        # Not by `startswith`, which would add a call to every request.
         if candidate[:PREFIX_LENGTH] == PERSONAL_PREFIX:
             return identify_personal.current(transport, candidate)
     digests = [*map(token_digest, candidates)]
@@ -204,9 +204,9 @@ def _decode_base64(text: str) -> str:
 
 
 def _replace_user_literal(literal: str) -> None:
-    """Replace the current-user literal in a path by the id of the caller."""
+    """Replace the current-user literal in a path by the caller's id."""
     arguments = request.view_args or {}
-    # The preflight of another origin's page comes without a token (Fetch 4.8).
+    # The preflight of a page of another origin has no token (Fetch 4.8).
     is_preflight = request.method == "OPTIONS"
     if request.blueprint == "users" and arguments.get("id") == literal and not is_preflight:
         arguments["id"] = str(current_identity().require_user())

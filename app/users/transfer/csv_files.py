@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-#: Characters of a line of a CSV file; a cell may have twice as many, on several lines.
+#: Maximum characters of a line of a CSV file; a cell may have twice as many, on several lines.
 MAX_LINE = 65_536
 # A spreadsheet takes a cell that starts with one of these for a formula (OWASP, "CSV Injection");
 # the last four are full-width. Such a cell is written with an apostrophe in front, which is removed
@@ -14,7 +14,7 @@ FORMULA = re.compile("'*[=+\\-@\t\r\uff0b\uff0d\uff1d\uff20]")
 
 
 class InvalidFileError(Exception):
-    """A file that cannot be read as CSV; says where and why in one sentence."""
+    """A file cannot be read as CSV; the message says where and why in one sentence."""
 
 
 def read_rows(file: TextIO) -> Iterator[tuple[int, list[str]]]:

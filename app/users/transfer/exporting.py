@@ -16,18 +16,18 @@ from .csv_files import write_rows
 from .row_schema import HASH_COLUMN
 from .text_values import to_text
 
-# Columns that are exported; hashes of passwords only on request.
+# Exported columns; password hashes only on request.
 COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created", "disabledAt", "roles")
 
 
-# Users of one query.
+# Users per query.
 PAGE = 500
 
 
 def export_users(file: TextIO, with_hashes: bool = False) -> int:
-    """Write all users to a file, by default without hashes of passwords; return how many.
+    """Write all users to a file, by default without password hashes; return their number.
 
-    Service accounts are left out: they are nothing without their tokens, which cannot be moved.
+    Service accounts are left out: they are useless without their tokens, which cannot be moved.
     """
     model, names = (
         user_model(),
@@ -54,7 +54,7 @@ def _roles_of(user_ids: Sequence[Id]) -> dict[Id, list[str]]:
 
 
 def _cells(user: User, roles: Iterable[str], with_hash: bool) -> list[str]:
-    """Return the cells of COLUMNS, of USER_PROPERTIES, and of HASH_COLUMN if asked for."""
+    """Return the cells of COLUMNS, of USER_PROPERTIES, and of HASH_COLUMN if requested."""
     verified = "true" if user.email_verified else "false"
     names = [user.email, user.username or "", user.realm, verified, iso_time(user.created)]
     disabled = iso_time(user.disabled_at) if user.disabled_at else ""

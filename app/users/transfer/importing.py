@@ -29,7 +29,7 @@ from .row_schema import row_schema
 if TYPE_CHECKING:
     from app.properties.properties import Property
 
-# Columns that are imported, besides ids and roles.
+# Imported columns, besides ids and roles.
 INSERTED = (
     "email",
     "username",
@@ -40,21 +40,21 @@ INSERTED = (
     "created",
     "disabled_at",
 )
-#: Users of a CSV file, which are in memory while it is checked: about 1 kB each.
+#: Maximum users of a CSV file, which are in memory while it is checked: about 1 kB each.
 MAX_ROWS = 100_000
-#: Problems of a CSV file that are listed; the others are counted.
+#: Maximum listed problems of a CSV file; the others are counted.
 MAX_PROBLEMS = 100
-# Rows of one statement, and of one transaction of an import.
+# Rows per statement, and per transaction of an import.
 BATCH = 500
-# Seconds between two transactions of an import, in which others write: on SQLite whoever waits for
-# the database looks again after a tenth of a second at most.
+# Seconds between two transactions of an import, for others to write: on SQLite, waiting connections
+# retry after at most a tenth of a second.
 PAUSE = 0.1
 
 # A user to import: the columns of its row, its roles, and the password unless there is a hash.
 NewUser = dict[str, Any]
 
 
-# A value that must be unique: its column, the realm if it is unique within one, and the value.
+# A value that must be unique: its column, the realm if unique within one, and the value.
 Name = tuple[str, str, Any]
 # A problem: the number of its line, and a description.
 Problem = tuple[int, str]
@@ -62,10 +62,10 @@ Problem = tuple[int, str]
 
 @dataclass
 class Checked:
-    """The users of a file, and its problems."""
+    """The users in a file, and its problems."""
 
     users: list[NewUser] = field(default_factory=list)
-    # Users who were left out, because there is one with the email already.
+    # Users who were skipped, because their email already exists.
     skipped: int = 0
     problem_count: int = 0
     # The first MAX_PROBLEMS.
@@ -75,8 +75,8 @@ class Checked:
 def check_file(file: TextIO, skip_existing: bool = False) -> Checked:
     """Return the users of a file and all its problems.
 
-    `skip_existing` leaves out users whose email is there already, as part of an import was. Raises
-    InvalidFileError for a file that is not CSV, or has other columns or too many rows.
+    `skip_existing` skips users whose email already exists, to continue an interrupted import.
+    Raises InvalidFileError for a file that is not CSV, or has other columns or too many rows.
     """
     rows = read_rows(file)
     _, header = next(rows, (1, []))
@@ -98,9 +98,9 @@ def check_file(file: TextIO, skip_existing: bool = False) -> Checked:
 
 
 def import_users(users: Sequence[NewUser]) -> Iterator[int]:
-    """Create users with hashed passwords and roles; yield how many each transaction has stored.
+    """Create users with hashed passwords and roles; yield the number stored by each transaction.
 
-    Others write in between, and hashes, which take long, are made there too.
+    Other writers can work in between, when the slow hashes are computed.
     """
     for number, batch in enumerate(_batches(users)):
         hashed = [_hash(user) for user in batch]
@@ -124,7 +124,7 @@ def _check_header(header: Sequence[str]) -> None:
 def _load(
     header: Sequence[str], rows: Iterable[tuple[int, list[str]]], problems: list[Problem]
 ) -> Iterator[tuple[int, NewUser]]:
-    """Yield the valid rows with the numbers of their lines; append the problems of the others."""
+    """Yield the valid rows with their line numbers; append the problems of the others."""
     schema = row_schema()
     for line, cells in rows:
         try:
@@ -172,7 +172,7 @@ def _unique_properties() -> "list[Property]":
 
 
 def _stored_names(users: Iterable[NewUser]) -> set[Name]:
-    """Return the names of the stored users that have one of these names."""
+    """Return those of these names that stored users have."""
     model, values = user_model(), defaultdict[str, list[object]](list)
     for user in users:
         for kind, _, value in _names(user):
@@ -192,9 +192,9 @@ def _hash(user: NewUser) -> NewUser:
 
 
 def _batches(users: Sequence[NewUser]) -> Iterator[Sequence[NewUser]]:
-    """Yield the users who have an id, and then those who have none.
+    """Yield the users with ids, and then those without.
 
-    The highest id first, so that no other user gets one of them.
+    The highest id comes first, so that no other user gets one of them.
     """
     with_ids = sorted((user for user in users if "id" in user), key=itemgetter("id"), reverse=True)
     if with_ids:
@@ -205,14 +205,14 @@ def _batches(users: Sequence[NewUser]) -> Iterator[Sequence[NewUser]]:
 
 
 def _count_on_after(highest: int) -> None:
-    """Let the database go on after this id, if it generates them."""
+    """Make the database continue after this id, if it generates ids."""
     if app_id_form().generate is None:
         with transaction():
             count_on_after(db.session.connection(), db.metadata.tables["users"], highest)
 
 
 def _insert(users: Sequence[NewUser]) -> None:
-    """Insert users, of whom all have an id or none."""
+    """Insert users, either all with ids or all without."""
     model, own = user_model(), (declared.column_name for declared in user_properties.current)
     names = [*INSERTED, *own]
     rows = [_id_of(user) | {name: user[name] for name in names} for user in users]
@@ -225,6 +225,6 @@ def _insert(users: Sequence[NewUser]) -> None:
 
 
 def _id_of(user: NewUser) -> NewUser:
-    """Return the id that a user is given; nothing if the database generates it."""
+    """Return a given id; empty if the database generates it."""
     user_id = user.get("id") or new_id(User.id.type)
     return {} if user_id is None else {"id": user_id}

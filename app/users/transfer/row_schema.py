@@ -38,7 +38,7 @@ class Roles(fields.Field[list[str]]):
 
 
 class UserId(fields.Field[Id]):
-    """The id of a user, of the form that ID_TYPE says."""
+    """The id of a user, in the form of ID_TYPE."""
 
     def _deserialize(self, value: str, *args: object, **kwargs: object) -> Id:
         form = app_id_form()
@@ -48,9 +48,9 @@ class UserId(fields.Field[Id]):
 
 
 class RowSchema(RegistrationSchema):
-    """A user to import, with a password in clear or its hash."""
+    """A user to import, with a plain text password or its hash."""
 
-    # Without one the user gets a new one.
+    # Without one the user gets a new id.
     id = UserId()  # type: ignore[assignment]
     password = fields.String()  # type: ignore[assignment]
     password_hash = fields.String(data_key=HASH_COLUMN)

@@ -9,12 +9,12 @@ from app.rest.requests.bodies import parse_json
 if TYPE_CHECKING:
     from app.properties.properties import Property
 
-# The types whose values are text in JSON too.
+# Types whose values are text in JSON, too.
 TEXTS = ("string", "date", "dateonly", "decimal", "uuid", "objectid")
 
 
 def from_text(declared: "Property", text: str) -> object:
-    """Return the JSON value that a text stands for; the text itself if it is no JSON."""
+    """Return the JSON value of a text; the text itself if it is not JSON."""
     if declared.type.name in TEXTS:
         return text
     try:
@@ -24,7 +24,7 @@ def from_text(declared: "Property", text: str) -> object:
 
 
 def to_text(declared: "Property", row: object) -> str:
-    """Return the value that a user has as text; null is empty."""
+    """Return a user's value as text; null is empty."""
     value = declared.field().serialize(declared.column_name, row)
     if value is None or isinstance(value, str):
         return value or ""

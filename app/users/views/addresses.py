@@ -39,7 +39,7 @@ CONFIRMATION = (
 def verify(id: str) -> None:
     """Mail a user a link that confirms the address.
 
-    The response is the same for unknown ids, and for users whose address is confirmed.
+    The response is the same for unknown ids, and for users with a confirmed address.
     """
     verification.request_verification(app_id_form().parse(id))
 
@@ -54,7 +54,7 @@ def verify(id: str) -> None:
     is_served=verification.is_served,
 )
 def confirm() -> Response:
-    """Confirm the address of a user with the token that was mailed."""
+    """Confirm the address of a user with a mailed token."""
     target = request.args.get("redirect")
     if target and target not in current_app.config["REDIRECT_URLS"]:
         raise errors.InvalidRedirect()
@@ -79,10 +79,10 @@ def confirm() -> Response:
     is_served=email_change.is_enabled,
 )
 def change_email(body: Body) -> None:
-    """Mail a link to a new address, which becomes the user's when it is confirmed.
+    """Mail a link to a new address, which becomes the user's when confirmed.
 
-    The old address is told. The response is the same for an address that another user has. One that
-    was proved by a code is changed at once.
+    The old address is notified. The response is the same for an address that another user has. An
+    address that was proved by a code is changed at once.
     """
     session = current_identity().require_session()
     require_factor(session)

@@ -1,4 +1,4 @@
-"""The endpoints by which others than the user, by default admins, look after an account."""
+"""Endpoints by which others, by default admins, manage a user's account."""
 
 from app import errors
 from app.access.identity import current_identity
@@ -25,7 +25,7 @@ def _is_served(settings: Settings) -> bool:
     is_served=_is_served,
 )
 def disable(user: User) -> None:
-    """Bar a user from logging in, and end all sessions, after a recent login of the caller."""
+    """Bar a user from logging in and end all sessions; requires a recent login of the caller."""
     require_recent(current_identity().require_session())
     with keeping_admin():
         removal.disable_user(user.id)
@@ -33,7 +33,7 @@ def disable(user: User) -> None:
 
 @users.endpoint("enable", WRITE, "POST /<id>/enable", errors=(NOT_RECENT,), is_served=_is_served)
 def enable(user: User) -> None:
-    """Let a disabled user log in again, after a recent login of the caller."""
+    """Let a disabled user log in again; requires a recent login of the caller."""
     require_recent(current_identity().require_session())
     removal.enable_user(user.id)
 
@@ -54,6 +54,6 @@ def send_reset(user: User) -> None:
     "markVerified", WRITE, "POST /<id>/markVerified", errors=(NOT_RECENT,), is_served=_is_served
 )
 def mark_verified(user: User) -> None:
-    """Mark the email of a user as verified without a mail, after a recent login of the caller."""
+    """Mark a user's email as verified without a mail; requires a recent login of the caller."""
     require_recent(current_identity().require_session())
     addresses.vouch_for(lookup.get_user(user.id))

@@ -1,4 +1,4 @@
-"""The records of the audit log about a user, as a read-only resource below the user."""
+"""The audit log's records about a user, as a read-only resource below the user."""
 
 from dataclasses import replace
 
@@ -22,13 +22,13 @@ records = Resource(
     singular="auditRecord",
     model=AuditRecord,
     schema=AuditRecordSchema,
-    # No caller is allowed anything else.
+    # No rule allows any caller another method.
     rules=lambda _settings: [],
 )
 
 
 def init_app(app: Flask) -> None:
-    """Make the resource known to the OpenAPI document; it has no endpoints of its own."""
+    """Add the resource to the OpenAPI document; it has no endpoints of its own."""
     Collection(records, app.config).add_to(app)
 
 
@@ -42,7 +42,7 @@ def init_app(app: Flask) -> None:
     subject="audit",
 )
 def audit_records(user: User) -> ResponseReturnValue:
-    """List the records of the audit log about a user, the newest first."""
+    """List the records of the audit log about a user, newest first."""
     collection = served_collections.current[records.name]
     filter_ = collection.parse(read_parameter("filter"))
     ordered = replace(filter_, order=filter_.order or LATEST_FIRST)

@@ -1,4 +1,4 @@
-"""Pages that mails link to, without JavaScript: to set a new password, to confirm an address."""
+"""Pages without JavaScript that mails link to: to set a password, and to confirm an address."""
 
 from functools import partial
 
@@ -23,7 +23,7 @@ confirmation_bp = Blueprint("confirmation", __name__)
 
 
 def init_app(app: Flask) -> None:
-    """Serve the pages; the one that confirms an address only if the settings need it."""
+    """Serve the pages; the one that confirms an address only if the settings require it."""
     app.register_blueprint(bp)
     if verification.is_enabled(app.config) or email_change.is_enabled(app.config):
         app.register_blueprint(confirmation_bp)
@@ -31,7 +31,7 @@ def init_app(app: Flask) -> None:
 
 @bp.get("/reset-password")
 def show() -> ResponseReturnValue:
-    """Show the form; does not use up the token, because mail scanners follow links too."""
+    """Show the form; does not use up the token, because mail scanners open links, too."""
     token = request.args.get("access_token", "")
     try:
         user = check_reset_token(token_digest(token))

@@ -60,6 +60,6 @@ def reset_password(body: Body) -> None:
     hashes=True,
 )
 def change_password(body: Body) -> None:
-    """Set a new password with the old one; the user's other sessions end."""
+    """Change the password with the old one; ends the user's other sessions."""
     session = current_identity().require_session()
     password_change.change_password(session.user_id, keep=session.digest, **body)

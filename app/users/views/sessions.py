@@ -1,4 +1,4 @@
-"""The endpoints to log in and out, and those of a user's sessions."""
+"""Endpoints to log in and out, and of a user's sessions."""
 
 from flask import Response, jsonify, request
 from marshmallow import fields
@@ -25,13 +25,13 @@ INCLUDE = {
     "schema": {"type": "string", "enum": ["user"]},
 }
 EXAMPLE_TICKET = "0123456789abcdef" * 4
-# The rules may let anybody call what is about the session of the caller.
+# The rules may let anybody call endpoints for the caller's own session.
 NO_SESSION = (errors.AuthorizationRequired(),)
 UNKNOWN_SESSION = errors.ModelNotFound("accessToken", "0123456789abcdef")
 
 
 class LoginSchema(schemas.AccessTokenSchema):
-    """A new access token with its user, who may have properties of this app's own."""
+    """A new access token with its user, who may have additional properties."""
 
     user = fields.Nested(lambda: users_collection().schema)
 
@@ -83,7 +83,7 @@ def respond_with_token(token: tokens.IssuedToken) -> Response:
     errors=(errors.AccessTokenRequired(), errors.InvalidToken()),
 )
 def logout(body: Body) -> Response:
-    """Log out: delete the access token that was presented, or sent as `sid`."""
+    """Log out: delete the presented access token, or the one sent as `sid`."""
     tokens.delete_session(_token_to_end(body))
     response = Response(status=204)
     clear_cookie(response)
@@ -104,7 +104,7 @@ def logout(body: Body) -> Response:
     hashes=True,
 )
 def reauthenticate(user: User, body: Body) -> None:
-    """Authenticate again in the session of the caller, to change credentials afterwards."""
+    """Authenticate again in the caller's session, to change credentials afterwards."""
     session = current_identity().require_session()
     if user.id != session.user_id:
         raise errors.AccessDenied("This is about the caller's own session.")
@@ -159,7 +159,7 @@ def count_sessions(user: User) -> dict[str, int]:
     is_served=is_compatible,
 )
 def session(user: User, handle: str) -> tokens.Session:
-    """Show one of a user's sessions, by its handle."""
+    """Show one of a user's sessions by its handle."""
     return tokens.find_session(user.id, handle, current_identity().require_session().digest)
 
 
@@ -176,7 +176,7 @@ def revoke(user: User, handle: str) -> None:
 
 @users.endpoint("__delete__accessTokens", WRITE, "DELETE /<id>/accessTokens")
 def revoke_all(user: User) -> None:
-    """End all of a user's sessions; personal tokens stay."""
+    """End all of a user's sessions; personal tokens are kept."""
     tokens.revoke_sessions(user.id)
 
 
@@ -193,7 +193,7 @@ def _requested_includes() -> list[object]:
 
 
 def _token_to_end(body: Body) -> str:
-    """Return the digest of `sid` from the body, or else of the token that was presented."""
+    """Return the digest of the body's `sid`, or else of the presented token."""
     sid = body.get("sid")
     if isinstance(sid, str) and sid:
         return token_digest(sid)
