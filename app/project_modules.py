@@ -73,8 +73,8 @@ def enter(*folders: Path) -> None:
 def forget() -> None:
     """Remove the project's modules and the tables that they define."""
     global _folders, _has_failed
-    names = {name for name in sys.modules if _is_of_project(name.partition(".")[0])}
-    for name in names:
+    tops = {name for name in sys.modules if "." not in name and _is_of_project(name)}
+    for name in [name for name in sys.modules if name.partition(".")[0] in tops]:
         del sys.modules[name]
     for folder in _folders:
         if str(folder) in sys.path:

@@ -9,7 +9,7 @@ from . import test_accounts, test_app_tokens, test_callbacks, test_id_tokens, te
 
 # The beginning of each row of the table, and the tests of it.
 TESTS = {
-    "an answer that another browser": [
+    "a response to a login that another browser": [
         test_callbacks.test_a_login_is_one_of_the_browser_that_began_it,
         test_callbacks.test_a_changed_query_is_refused,
     ],
