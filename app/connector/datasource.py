@@ -7,16 +7,15 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Self
 
+from app.connector.http.client import Call, CallLimit
 from app.plurals import pluralize
 from app.problems import Problems, suggest
 
 from .callbacks import Callback
 from .errors import ConfigError, ConfigWarning, NotSupportedError, VariableError, raise_problems
 from .http.auth import auth_factory
-from .http.call import Call
 from .http.client import Client
 from .http.host_policy import HostPolicy
-from .http.limit import CallLimit
 from .http.transport import Transport
 from .nesting import check_levels
 from .operation.compiler import OperationCompiler

@@ -6,7 +6,7 @@ from flask import Flask
 
 from app.audit.entries import UNVERIFIED_EMAIL, Action
 from app.connector.datasource import DataSource
-from app.connector.http.call import Call
+from app.connector.http.client import Call
 from app.datasources import data_sources
 from app.outbox.registry import registry
 from app.signals import audited, delivery_attempted

@@ -13,8 +13,7 @@ from app.connector.errors import (
     VariableError,
     raise_problems,
 )
-from app.connector.http.call import Call
-from app.connector.http.client import Client
+from app.connector.http.client import Call, Client
 from app.connector.request.builder import RequestBuilder, SourceContext
 from app.connector.request.url import percent_encode
 from app.connector.settings.options import TEMPLATE, default_values
