@@ -20,8 +20,7 @@ from app.connector.response import RawResponse, Response, alias
 from app.connector.settings.call_options import Options, read_options
 from app.connector.types import JsonValue, Values
 
-from .decoding import decode_body
-from .failures import describe_error, error_for_status
+from .responses import decode_body, describe_error, error_for_status
 from .retry import retry_delay
 from .transport import Transport
 
