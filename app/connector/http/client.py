@@ -17,7 +17,7 @@ from app.connector.request.builder import SourceContext
 from app.connector.request.headers import serialize_headers
 from app.connector.request.model import Request
 from app.connector.response import RawResponse, Response, alias
-from app.connector.settings.call_options import Options, read_options
+from app.connector.settings.options import Options, read_options
 from app.connector.types import JsonValue, Values
 
 from .responses import decode_body, describe_error, error_for_status

@@ -20,7 +20,7 @@ from app.connector.errors import (
 from app.connector.redaction import Redactor
 from app.connector.request.model import Request
 from app.connector.response import RawResponse, Response, remote_message
-from app.connector.settings.call_options import Options
+from app.connector.settings.options import Options
 from app.connector.types import JsonValue
 from app.connector.values import parse_json
 

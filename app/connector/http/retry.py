@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 
 from app.connector.errors import ConnectorError, TransportError
 from app.connector.response import RawResponse
-from app.connector.settings.call_options import RetryPolicy
+from app.connector.settings.options import RetryPolicy
 
 # Seconds before the first retry, doubled before each further one.
 _FIRST_DELAY = 0.2
