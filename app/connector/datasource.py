@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Self
 
 from app.connector.http.client import Call, CallLimit
+from app.connector.settings.loading import read_settings, substitute_environment
 from app.plurals import pluralize
 from app.problems import Problems, suggest
 
@@ -24,7 +25,6 @@ from .redaction import Redactor
 from .request.builder import SourceContext
 from .request.headers import validate_header
 from .resource.bound_model import BoundModel
-from .settings.environment import read_settings, substitute_environment
 from .settings.loading import check_settings, secrets_in_settings
 from .settings.options import (
     TEMPLATE,

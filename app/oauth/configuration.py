@@ -8,7 +8,7 @@ from typing import Any
 from marshmallow import ValidationError
 
 from app.config import ConfigurationError
-from app.connector.settings.environment import substitute_environment
+from app.connector.settings.loading import substitute_environment
 from app.problems import Problems, suggest
 from app.settings import Settings, check_redirect_url
 
