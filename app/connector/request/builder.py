@@ -9,8 +9,7 @@ from requests.structures import CaseInsensitiveDict
 from app.connector.errors import VariableError
 from app.connector.redaction import Redactor
 from app.connector.settings.options import merge, read_options, template_options
-from app.connector.template.compiler import Compiler
-from app.connector.template.nodes import ConstantNode, Node, TextNode
+from app.connector.template.compiler import Compiler, ConstantNode, Node, TextNode
 from app.connector.template.variables import VariableCollector, resolve, secret_values
 from app.connector.types import JsonObject, Settings, Values
 from app.connector.values import MISSING
