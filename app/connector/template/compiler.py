@@ -10,8 +10,7 @@ from app.connector.types import JsonObject, JsonValue, Settings, Values
 from app.connector.values import MISSING, to_text
 from app.problems import Problems, join_path
 
-from .scanner import Token, scan
-from .variables import Variable, VariableCollector, may_hold_variables, resolve
+from .variables import Token, Variable, VariableCollector, may_hold_variables, resolve, scan
 
 
 class Node(Protocol):
