@@ -2,6 +2,7 @@
 
 from app.connector.http.client import Call as Call
 from app.connector.http.client import without_waiting as without_waiting
+from app.connector.resource.bound_model import Record as Record
 
 from .datasource import DataSource as DataSource
 from .errors import BlockedHostError as BlockedHostError
@@ -33,7 +34,6 @@ from .operation.pagination import items_of as items_of
 from .redaction import install_log_filter
 from .request.model import Request as Request
 from .resource.bound_model import BoundModel as BoundModel
-from .resource.record import Record as Record
 from .response import Response as Response
 from .template.compiler import Template as Template
 from .template.variables import Variable as Variable

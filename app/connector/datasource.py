@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Self
 
 from app.connector.http.client import Call, CallLimit
+from app.connector.request.encoding import validate_header
 from app.connector.settings.loading import read_settings, substitute_environment
 from app.plurals import pluralize
 from app.problems import Problems, suggest
@@ -23,7 +24,6 @@ from .operation.compiler import OperationCompiler
 from .operation.operation import Operation
 from .redaction import Redactor
 from .request.builder import SourceContext
-from .request.headers import validate_header
 from .resource.bound_model import BoundModel
 from .settings.loading import check_settings, secrets_in_settings
 from .settings.options import (

@@ -12,16 +12,15 @@ from blinker import Signal
 from requests.structures import CaseInsensitiveDict
 
 from app.connector.errors import CallTimeoutError, ConnectError, ConnectorError, TooManyCallsError
-from app.connector.request.body import read_files
 from app.connector.request.builder import SourceContext
-from app.connector.request.headers import serialize_headers
+from app.connector.request.encoding import read_files, serialize_headers
 from app.connector.request.model import Request
 from app.connector.response import RawResponse, Response, alias
+from app.connector.retry import retry_delay
 from app.connector.settings.options import Options, read_options
 from app.connector.types import JsonValue, Values
 
 from .responses import decode_body, describe_error, error_for_status
-from .retry import retry_delay
 from .transport import Transport
 
 

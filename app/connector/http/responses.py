@@ -20,11 +20,11 @@ from app.connector.errors import (
 from app.connector.redaction import Redactor
 from app.connector.request.model import Request
 from app.connector.response import RawResponse, Response, remote_message
+from app.connector.retry import read_retry_after
 from app.connector.settings.options import Options
 from app.connector.types import JsonValue
 from app.connector.values import parse_json
 
-from .retry import read_retry_after
 from .transport import REDIRECTS
 
 _BINARY = (

@@ -15,7 +15,7 @@ from app.connector.types import JsonObject, Settings, Values
 from app.connector.values import MISSING
 from app.problems import Problems, join_path, type_name
 
-from .headers import serialize_headers
+from .encoding import serialize_headers
 from .model import Auth, Request
 from .url import UrlTemplate, is_path_type
 

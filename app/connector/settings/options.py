@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from app.connector.retry import METHODS, STATUSES, RetryPolicy
 from app.connector.types import JsonObject, JsonValue, Settings
 
 
@@ -37,12 +38,9 @@ OPTIONS: dict[str, Default] = {
     ),
     "retry": Default({}, "which calls are repeated, see below"),
     "retry.maxAttempts": Default(1, "how often a call is sent; 1 repeats nothing"),
-    "retry.statuses": Default(
-        (408, 425, 429, 500, 502, 503, 504), "the statuses after which a call is repeated"
-    ),
-    # RFC 9110, section 9.2.2.
+    "retry.statuses": Default(STATUSES, "the statuses after which a call is repeated"),
     "retry.methods": Default(
-        ("GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"),
+        METHODS,
         "the methods that are repeated: the idempotent ones",
     ),
     "retry.maxDelay": Default(10_000, "the longest wait between two attempts, in milliseconds"),
@@ -197,17 +195,6 @@ def options_in_effect(merged: Settings) -> JsonObject:
     if "total" not in merged["timeout"]:
         options["timeout.total"] = max(options["timeout.total"], 2 * options["timeout.read"])
     return {name: options[name] for name in OPTIONS if name in options}
-
-
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """Which calls are retried, how often, and the maximum delay in seconds."""
-
-    max_attempts: int
-    statuses: frozenset[int]
-    methods: frozenset[str]
-    max_delay: float
-    respect_retry_after: bool
 
 
 @dataclass(frozen=True, slots=True)
