@@ -20,10 +20,9 @@ from app.rest.endpoint import Endpoint, Route, register_endpoints
 from app.rest.requests.bodies import read_body
 
 from . import data_sources
-from .calls import limit_calls
 from .functions import call_function, respond
 from .schemas import endpoint_schemas, variables_in
-from .sources import create_sources
+from .sources import create_sources, limit_calls
 
 # Names of data sources, functions and arguments that are allowed in a path.
 SEGMENT = re.compile(r"[A-Za-z]\w*", re.ASCII)

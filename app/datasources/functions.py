@@ -11,7 +11,7 @@ from app.connector.errors import MissingVariableError
 from app.connector.types import JsonObject, JsonValue
 from app.errors import BLANK, RemoteError, ValidationError
 
-from .calls import call_remote
+from .sources import call_remote
 
 
 def call_function(source: str, operation: Operation, values: JsonObject) -> JsonValue:
