@@ -18,7 +18,7 @@ from app.database.standbys.hosts import split_hosts
 from app.database.standbys.reader import standbys
 from app.factory import create_app
 from app.metrics.catalog import Catalog
-from app.metrics.gauges import GaugeSampler
+from app.metrics.counting import GaugeSampler
 from app.rest.collection import served_collections
 from app.testing.apps import close
 from app.todos.models import Todo
