@@ -22,7 +22,7 @@ from app.errors import TooManyUploads
 from app.hashing.slots import hash_slots
 from app.observability import health
 
-from .connection import Connection
+from .connection import Connection, Waiting
 from .errors import send_error
 from .hash_queue import HashQueue
 from .incoming import IncomingRequest
@@ -32,7 +32,6 @@ from .open_files import fit_connections
 from .outgoing import ClientGoneError, UnreadAnswerError
 from .threads import Threads
 from .uploads import MIN_PROGRESS, Uploads
-from .waiting import Waiting
 
 # Errors if the process, or the machine, cannot open more files.
 OUT_OF_FILES = {errno.EMFILE, errno.ENFILE}
