@@ -27,9 +27,8 @@ from .errors import send_error
 from .hash_queue import HashQueue
 from .incoming import IncomingRequest
 from .listening import check_options
-from .memory import TRIM_INTERVAL, trim_malloc
-from .open_files import fit_connections
 from .outgoing import ClientGoneError, UnreadAnswerError
+from .resources import TRIM_INTERVAL, fit_connections, trim_malloc
 from .threads import Threads
 from .uploads import MIN_PROGRESS, Uploads
 
