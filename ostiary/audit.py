@@ -17,6 +17,7 @@ and are recorded in the transaction of the action::
         return next(iter(find_records(1, user_id, Action.LOGIN)), None)
 """
 
-from app.audit.entries import Action, AuditRecord, find_records, record
+from app.audit.entries import Action, find_records, record
+from app.audit.models import AuditRecord
 
 __all__ = ["Action", "AuditRecord", "find_records", "record"]

@@ -69,7 +69,7 @@ def test_a_start_imports_nothing_that_is_not_configured(start):
 def test_the_calls_of_administration_import_what_they_need_when_they_are_made(start):
     modules, _, _ = start()
 
-    assert "app.admin.endpoints.settings" in modules
+    assert "app.admin.endpoints.state" in modules
     assert not {*NEEDED_LATER, "app.definitions"} & set(modules)
 
 

@@ -7,14 +7,6 @@ from collections.abc import Iterator, Mapping
 from marshmallow import Schema, fields
 
 from app.connector import ConnectorError
-from app.connector.settings.fields import (
-    AnyField,
-    Choice,
-    Flag,
-    ListOf,
-    TypedField,
-    WholeNumber,
-)
 from app.connector.settings.options import (
     AUTH,
     OPTIONS,
@@ -24,10 +16,16 @@ from app.connector.settings.options import (
     Default,
 )
 from app.connector.settings.schema import (
+    AnyField,
+    Choice,
     DataSourceSettings,
+    Flag,
+    ListOf,
     OptionsSettings,
     TemplateSettings,
     Timeout,
+    TypedField,
+    WholeNumber,
 )
 
 Rows = list[tuple[object, ...]]

@@ -1,19 +1,31 @@
-"""Registration of the admin page, its calls, and the lists that they read."""
+"""The page at /admin with its static files, its calls, and the lists that they read."""
 
-from flask import Flask
+from flask import Blueprint, Flask
+from flask.typing import ResponseReturnValue
 
+from app.pages.assets import render_client_page
 from app.rest.endpoint import register_endpoints
 
-from . import page
 from .calls import MODEL, RULES, calls
-from .endpoints import deliveries, users
+from .endpoints import records, users
 
 __all__ = ["calls", "init_app"]
 
+bp = Blueprint("admin_page", __name__, template_folder="templates", static_folder="static")
+
 
 def init_app(app: Flask) -> None:
-    """Serve the page and the calls; ACLS may allow others single calls, and deny admins none."""
-    page.init_app(app)
+    """Serve the page and the calls; ACLS may allow others single calls, and deny admins none.
+
+    The page is the same for all callers: its content comes from the API.
+    """
+    app.register_blueprint(bp, url_prefix="/admin")
     users.init_app(app)
-    deliveries.init_app(app)
+    records.init_app(app)
     register_endpoints(app, MODEL, calls, (), kept=RULES)
+
+
+@bp.get("")
+def page() -> ResponseReturnValue:
+    """Return the page."""
+    return render_client_page("admin.html")

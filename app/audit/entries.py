@@ -9,24 +9,20 @@ from functools import partial
 from typing import Any, Self
 
 from flask import Flask, current_app
-from sqlalchemy import Index, String, func, insert, or_, select
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy import func, insert, or_, select
 
-from app.database.columns import Json, UtcDateTime
-from app.database.dialects import IDS_GIVEN_ONCE
-from app.database.ids import IntegerId, RowId
 from app.database.purging import delete_batch, purge_all, purger
-from app.database.session import Model, connection, db, transaction
+from app.database.session import connection, db, transaction
 from app.ids import Id
-from app.observability.origin import MAX_ADDRESS, current_origin
+from app.observability.origin import current_origin
 from app.signals import audited, emit_after_commit
 from app.times import now
+
+from .models import MAX_ACTION, AuditRecord
 
 #: Records per hour of failed logins, of throttled requests, and of anonymous calls of data sources,
 #: each: nothing else limits their number.
 MAX_ATTEMPTS = 1000
-#: Characters of the name of an action, the length of its column.
-MAX_ACTION = 32
 ACTION_NAME = re.compile(rf"[A-Za-z0-9-]{{1,{MAX_ACTION}}}", re.ASCII)
 # The `reason` of a failed login by a user whose email is not verified.
 UNVERIFIED_EMAIL = "unverified email"
@@ -144,29 +140,6 @@ class Action(StrEnum):
         "throttle-released",
         "The counter of the throttle `throttle` was reset; `key` is the digest of its key.",
     )
-
-
-class AuditRecord(Model):
-    """A record of the audit log."""
-
-    __tablename__ = "audit"
-    __table_args__ = (
-        Index("ix_audit_user_id", "user_id", "id"),
-        Index("ix_audit_action", "action", "time"),
-        # Ids are in the order of the records, also after a purge.
-        IDS_GIVEN_ONCE,
-    )
-
-    id: Mapped[int] = mapped_column(IntegerId, primary_key=True)
-    time: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
-    action: Mapped[str] = mapped_column(String(MAX_ACTION))
-    # The acting user and the user concerned. No foreign keys: records outlive deleted users.
-    actor_id: Mapped[Id | None] = mapped_column(RowId)
-    user_id: Mapped[Id | None] = mapped_column(RowId)
-    address: Mapped[str | None] = mapped_column(String(MAX_ADDRESS))
-    request_id: Mapped[str | None] = mapped_column(String(64))
-    # Contains no secrets.
-    details: Mapped[dict[str, Any]] = mapped_column(Json())
 
 
 def init_app(app: Flask) -> None:

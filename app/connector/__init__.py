@@ -1,5 +1,9 @@
 """The outbound REST connector: a library that needs neither Flask nor a database."""
 
+from app.connector.http.client import Call as Call
+from app.connector.http.client import without_waiting as without_waiting
+from app.connector.resource.bound_model import Record as Record
+
 from .datasource import DataSource as DataSource
 from .errors import BlockedHostError as BlockedHostError
 from .errors import CallTimeoutError as CallTimeoutError
@@ -24,15 +28,12 @@ from .errors import UnauthorizedError as UnauthorizedError
 from .errors import UnknownVariableError as UnknownVariableError
 from .errors import VariableError as VariableError
 from .errors import VariableTypeError as VariableTypeError
-from .http.call import Call as Call
-from .http.limit import without_waiting as without_waiting
 from .operation.operation import Operation as Operation
 from .operation.pagination import Pages as Pages
 from .operation.pagination import items_of as items_of
 from .redaction import install_log_filter
 from .request.model import Request as Request
 from .resource.bound_model import BoundModel as BoundModel
-from .resource.record import Record as Record
 from .response import Response as Response
 from .template.compiler import Template as Template
 from .template.variables import Variable as Variable

@@ -7,25 +7,24 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Self
 
+from app.connector.http.client import Call, CallLimit
+from app.connector.request.encoding import validate_header
+from app.connector.settings.loading import read_settings, substitute_environment
 from app.plurals import pluralize
 from app.problems import Problems, suggest
 
 from .callbacks import Callback
 from .errors import ConfigError, ConfigWarning, NotSupportedError, VariableError, raise_problems
 from .http.auth import auth_factory
-from .http.call import Call
 from .http.client import Client
 from .http.host_policy import HostPolicy
-from .http.limit import CallLimit
 from .http.transport import Transport
 from .nesting import check_levels
 from .operation.compiler import OperationCompiler
 from .operation.operation import Operation
 from .redaction import Redactor
 from .request.builder import SourceContext
-from .request.headers import validate_header
 from .resource.bound_model import BoundModel
-from .settings.environment import read_settings, substitute_environment
 from .settings.loading import check_settings, secrets_in_settings
 from .settings.options import (
     TEMPLATE,

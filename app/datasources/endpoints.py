@@ -1,10 +1,12 @@
 """Endpoints for the functions of public data sources: `/api/geo/geocode`."""
 
 import re
+from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import chain
 
-from flask import Flask, request
+from flask import Flask, jsonify, make_response, request
+from flask import Response as HttpResponse
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError as RuleValidationError
 
@@ -12,18 +14,148 @@ from app.access.identity import HEADER, QUERY, current_identity
 from app.access.policy import Grant
 from app.access.rules import AUTHENTICATED, EXECUTE, READ, Rule, allow, parse_rules
 from app.config import ConfigurationError
-from app.connector import DataSource, Operation, Variable
-from app.connector.types import JsonObject
-from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
+from app.connector import DataSource, Operation, Response, Variable, VariableError
+from app.connector.errors import MissingVariableError
+from app.connector.operation.parameters import Argument
+from app.connector.types import JsonObject, JsonValue
+from app.errors import BLANK, RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.ids import FORMS
 from app.rest.endpoint import Endpoint, Route, register_endpoints
 from app.rest.requests.bodies import read_body
 
 from . import data_sources
-from .calls import limit_calls
-from .functions import call_function, respond
-from .schemas import endpoint_schemas, variables_in
-from .sources import create_sources
+from .sources import call_remote, create_sources, limit_calls
+
+# The variable types that are JSON Schema types too; others have an empty schema.
+TYPES = {"string", "number", "integer", "boolean", "object", "array"}
+# The part of a request for arguments of a variable that has no place in HTTP.
+PARTS = {"options": "header", "method": "query"}
+
+
+def part_of_request(argument: Argument) -> str:
+    """Return the place of an argument in a request: `path`, `query`, `header`, `body` or `form`."""
+    source = argument["http"]["source"]
+    return PARTS.get(source, source)
+
+
+def variables_in(operation: Operation, *parts: str) -> dict[str, Variable]:
+    """Return the variables with these places in a request, in their order."""
+    found = [known["arg"] for known in operation.accepts if part_of_request(known) in parts]
+    return {name: operation.variables[name] for name in found}
+
+
+def endpoint_schemas(operation: Operation) -> JsonObject:
+    """Return the fields of Endpoint that describe the arguments and the result of a function."""
+    in_path = variables_in(operation, "path")
+    return {
+        "body": _body(variables_in(operation, "body", "form")),
+        # The schema of the remote service's response is unknown.
+        "answer": {},
+        "parameters": tuple(
+            _parameter(variable, part)
+            for part in ("query", "header")
+            for variable in variables_in(operation, part).values()
+        ),
+        "arguments": {name: _schema(variable) for name, variable in in_path.items()},
+    }
+
+
+def _body(variables: dict[str, Variable]) -> JsonObject | None:
+    if not variables:
+        return None
+    return {
+        "type": "object",
+        "properties": {name: _schema(variable) for name, variable in variables.items()},
+        "required": [name for name, variable in variables.items() if variable.needs_value],
+    }
+
+
+def _parameter(variable: Variable, location: str) -> JsonObject:
+    return {
+        "name": variable.name,
+        "in": location,
+        "required": variable.needs_value,
+        "schema": _schema(variable),
+        **({"description": variable.doc} if variable.doc else {}),
+    }
+
+
+def _schema(variable: Variable) -> JsonObject:
+    """Return a variable's schema; the values of a secret variable are left out."""
+    schema: JsonObject = {"type": variable.type} if variable.type in TYPES else {}
+    if variable.enum and not variable.secret:
+        schema["enum"] = list(variable.enum)
+    if variable.default is not None and not variable.secret:
+        schema["default"] = variable.default
+    return schema
+
+
+def call_function(source: str, operation: Operation, values: JsonObject) -> JsonValue:
+    """Call a function of a data source with these arguments.
+
+    Raises ValidationError, which names all invalid arguments, and the errors of `call_remote`.
+    """
+    _validate(operation, values)
+    return call_remote(source, operation.name, lambda: operation(**values))
+
+
+def respond(operation: Operation, result: JsonValue) -> HttpResponse:
+    """Return the response with a result: bytes as they are, anything else as JSON.
+
+    Bytes in a full response are base64. Raises RemoteError for a result that cannot be written as
+    JSON, or is larger than `maxResponseBytes`.
+    """
+    if not isinstance(result, bytes):
+        return _bounded(operation, lambda: jsonify(_plain(result)))
+    response = _bounded(operation, lambda: make_response(result))
+    response.mimetype = "application/octet-stream"
+    return response
+
+
+def respond_with_result(operation: Operation, result: JsonValue) -> HttpResponse:
+    """Return the response with `{"result": ...}`, bytes as base64; raises the same errors."""
+    text = _as_text(result) if isinstance(result, bytes) else _plain(result)
+    return _bounded(operation, lambda: jsonify({"result": text}))
+
+
+def _plain(result: JsonValue) -> JsonValue:
+    """Return a full response as an object; anything else unchanged."""
+    if not isinstance(result, Response):
+        return result
+    body = result.body
+    return {
+        "statusCode": result.status_code,
+        "body": _as_text(body) if isinstance(body, bytes) else body,
+    }
+
+
+def _as_text(data: bytes) -> str:
+    return b64encode(data).decode()
+
+
+def _bounded(operation: Operation, make: Callable[[], HttpResponse]) -> HttpResponse:
+    try:
+        response = make()
+    except (RecursionError, TypeError, ValueError):
+        raise RemoteError() from None
+    if (response.content_length or 0) > operation.max_bytes:
+        raise RemoteError()
+    return response
+
+
+def _validate(operation: Operation, values: JsonObject) -> None:
+    """Raise ValidationError, which names all invalid arguments."""
+    problems = {}
+    for name in operation.parameters:
+        try:
+            operation.variables[name].resolve(values.get(name))
+        except MissingVariableError:
+            problems[name] = [BLANK]
+        except VariableError as error:
+            problems[name] = [str(error)]
+    if problems:
+        raise ValidationError(problems)
+
 
 # Names of data sources, functions and arguments that are allowed in a path.
 SEGMENT = re.compile(r"[A-Za-z]\w*", re.ASCII)

@@ -28,7 +28,7 @@ from app.rest.rows.repository import Conditions, Repository, Values
 from app.rest.rows.undeclared import OpenSchema, flatten
 from app.rest.serializer import Serializer
 
-from .calls import call_remote
+from .sources import call_remote
 
 Result = TypeVar("Result")
 

@@ -1,10 +1,27 @@
-"""Creating the data sources of the settings."""
+"""Creating the data sources of the settings, and calling them on behalf of a request."""
 
-from flask import Flask
+from collections.abc import Callable
+from threading import BoundedSemaphore
+from typing import TypeVar
 
+from flask import Flask, current_app
+
+from app.access.identity import current_identity
+from app.audit.entries import Action, record, record_attempt
 from app.config import ConfigurationError
-from app.connector import ConfigError, DataSource
+from app.connector import (
+    CallTimeoutError,
+    ConfigError,
+    ConnectorError,
+    DataSource,
+    TooManyCallsError,
+    VariableError,
+    without_waiting,
+)
+from app.database import pool
+from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.observability.origin import current_request_id
+from app.state import AppState
 
 from . import data_sources
 
@@ -36,3 +53,51 @@ def _make_source(name: str, settings: object, defaults: dict[str, str]) -> DataS
         )
     except ConfigError as error:
         raise ConfigurationError(str(error)) from None
+
+
+Result = TypeVar("Result")
+
+calls_under_way = AppState[BoundedSemaphore]("limit of calls")
+
+
+def limit_calls(app: Flask) -> None:
+    """Limit concurrent calls, so that slow services leave threads for requests."""
+    limit = app.config["DATA_SOURCE_CALLS"] or max(1, app.config["THREADS"] // 2)
+    calls_under_way.set(app, BoundedSemaphore(limit))
+
+
+def call_remote(source: str, function: str, send: Callable[[], Result]) -> Result:
+    """Call the remote service; raise a service error for a failure, without the remote's content.
+
+    A call never waits for a free place of the data source, as slow services would then occupy all
+    threads.
+    """
+    calls = calls_under_way.current
+    if not calls.acquire(blocking=False):
+        raise TooManyCalls
+    try:
+        _record_call(source, function)
+        pool.release()
+        with without_waiting():
+            return send()
+    except TooManyCallsError:
+        raise TooManyCalls from None
+    except VariableError as error:
+        raise ValidationError({function: [str(error)]}) from None
+    except ConnectorError as error:
+        status = getattr(error, "status_code", None)
+        kind = type(error).__name__
+        current_app.logger.warning("data source %s.%s: %s %s", source, function, kind, status)
+        late = isinstance(error, CallTimeoutError)
+        raise (RemoteTimeout() if late else RemoteError(status)) from None
+    finally:
+        calls.release()
+
+
+def _record_call(source: str, function: str) -> None:
+    """Record a call before it is made; records of anonymous clients are limited."""
+    user_id = current_identity().user_id
+    if user_id is None:
+        record_attempt(Action.DATA_SOURCE_CALLED, dataSource=source, function=function)
+    else:
+        record(Action.DATA_SOURCE_CALLED, user_id, dataSource=source, function=function)

@@ -1,13 +1,24 @@
-"""Templates of mails and pages; the project's override those of the product by name."""
+"""Templates of mails and pages, of which the project's override the product's by name."""
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from secrets import token_urlsafe
 
-from flask import Flask
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, TemplateSyntaxError
+from flask import Flask, Response, make_response, render_template
+from jinja2 import (
+    ChoiceLoader,
+    Environment,
+    FileSystemLoader,
+    PrefixLoader,
+    Template,
+    TemplateSyntaxError,
+)
 
 from app.config import ConfigurationError
 from app.problems import Problems
+
+from .languages import current_languages, to_language
 
 # The folder by which the project's templates can include the product's, even of the same name.
 OURS = "ostiary"
@@ -42,3 +53,26 @@ def _check(loader: FileSystemLoader, folder: str) -> None:
                 problems.add(f"{folder}/{name}", "is not in UTF-8")
     if problems.found:
         raise ConfigurationError(problems.describe("the templates"))
+
+
+def languages_of(form: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the language of the page whose form was submitted, which may be the user's own."""
+    shown = to_language(form.get("language"))
+    return (*filter(None, [shown]), *current_languages())
+
+
+def render_page(name: str, status: int, languages: Sequence[str], **context: object) -> Response:
+    """Render a page in the first available of these languages, else in English.
+
+    Its content security policy forbids scripts, external resources and framing.
+    """
+    nonce = token_urlsafe(16)
+    templates: list[str | Template] = [
+        f"pages/{language}/{name}" for language in (*languages, "en")
+    ]
+    response = make_response(render_template(templates, nonce=nonce, **context), status)
+    response.headers["Content-Security-Policy"] = (
+        f"default-src 'none'; style-src 'self' 'nonce-{nonce}'; img-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
+    return response

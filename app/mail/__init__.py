@@ -6,7 +6,7 @@ unless the HTML is made from the text, `body.html`. Files that a language lacks 
 other mail.
 """
 
-from .service import send
+from .delivery import send
 from .subscribers import init_app
 
 __all__ = ["init_app", "send"]

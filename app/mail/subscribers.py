@@ -16,13 +16,13 @@ from app.throttles.throttles import (
     count_success,
 )
 
-from . import service
-from .service import SUBSCRIBER, transmit
+from . import delivery
+from .delivery import SUBSCRIBER, transmit
 
 
 def init_app(app: Flask) -> None:
     """Deliver this app's mails; raise ConfigurationError for an unusable folder."""
-    service.init_app(app)
+    delivery.init_app(app)
     for mail in MAILS:
         if app.config[mail.setting]:
             outbox.subscribe(app, mail.event, SUBSCRIBER, mail.send)

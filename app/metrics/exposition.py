@@ -17,11 +17,8 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import MetricsHandler
 
 from .catalog import Catalog
-from .database import OutboxCollector
-from .events import EventCounter
-from .gauges import GaugeSampler
+from .counting import EventCounter, GaugeSampler, OutboxCollector, RequestCounter
 from .processes import ProcessFiles
-from .requests import RequestCounter
 
 #: Seconds for Prometheus to send a request and to read the response.
 CLIENT_TIMEOUT = 5.0

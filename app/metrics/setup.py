@@ -1,12 +1,51 @@
-"""Setup of metrics, whose library is an extra."""
+"""Setup of metrics, whose library is an extra, and gunicorn's hooks, which need it enabled."""
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from flask import Flask
+from gunicorn.arbiter import Arbiter
 
 from app.config import require_extra
+from app.state import AppState
 
-from .hooks import metrics
+if TYPE_CHECKING:
+    from app.server.worker import BufferingWorker
+
+    from .exposition import Metrics
+
+# The library is an extra, and only imported if metrics are enabled.
+metrics: "AppState[Metrics | None]" = AppState("metrics", factory=lambda _app: None)
+
+
+def on_starting(server: Arbiter) -> None:
+    """Open the port of the metrics."""
+    if served := metrics.of(server.app.wsgi()):
+        served.open([address[1] for address in server.cfg.address if isinstance(address, tuple)])
+
+
+def post_worker_init(worker: "BufferingWorker") -> None:
+    """Serve the metrics in this worker too."""
+    if served := metrics.of(worker.app.wsgi()):
+        served.serve(worker.number)
+
+
+def child_exit(server: Arbiter, worker: "BufferingWorker") -> None:
+    """Remove the gauges of a worker that has ended."""
+    if served := metrics.of(server.app.wsgi()):
+        served.forget(worker.number)
+
+
+def pre_exec(server: Arbiter) -> None:
+    """Keep the metrics port for the master that replaces this one after SIGUSR2."""
+    if served := metrics.of(server.app.wsgi()):
+        server.cfg.env_orig.update(served.hand_over())
+
+
+def on_exit(server: Arbiter) -> None:
+    """Delete the metrics' files."""
+    if served := metrics.of(server.app.wsgi()):
+        served.close()
 
 
 def init_app(app: Flask) -> None:

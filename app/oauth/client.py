@@ -7,13 +7,11 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from flask import current_app
 
-from .configuration import Provider
-from .discovery import Discovery
+from .configuration import Provider, ProviderRoute
 from .errors import ProviderError
 from .http import Http
-from .id_tokens import check_id_token
+from .openid import Discovery, check_id_token
 from .profiles import Profile, read_profile
-from .routes import ProviderRoute
 
 FACEBOOK_FIELDS = "id,name,first_name,last_name,email"
 

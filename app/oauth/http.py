@@ -17,9 +17,9 @@ from app.connector import ConnectorError
 from app.connector.http.connection import Adapter, Limits, current_limits
 from app.connector.http.host_policy import HostPolicy
 
-from .addresses import LOCAL_HOSTS, is_secure
 from .configuration import Provider
 from .errors import MALFORMED, ProviderError
+from .schemas import LOCAL_HOSTS, is_secure
 
 #: Seconds for all requests of a login to its provider.
 LOGIN_TIMEOUT = 8.0

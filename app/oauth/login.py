@@ -22,14 +22,13 @@ from app.users.sessions.tokens import IssuedToken
 
 from . import flows
 from .client import ProviderClient
-from .configuration import Provider
+from .configuration import Provider, ProviderRoute
 from .errors import LoginError, ProviderError
 from .http import error_code
-from .id_tokens import LEEWAY, MAX_AGE
 from .linking import find_or_join, link
 from .models import ExternalIdentity
+from .openid import LEEWAY, MAX_AGE
 from .profiles import Profile
-from .routes import ProviderRoute
 
 # The log line of a refused login.
 REFUSAL = "a login by %s failed: %s"

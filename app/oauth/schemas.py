@@ -1,15 +1,29 @@
-"""Schemas of a provider's settings, of an app's ID token, and of identities."""
+"""Schemas of a provider's settings and URLs, of an app's ID token, and of identities."""
 
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 import marshmallow
 from marshmallow import EXCLUDE, INCLUDE, ValidationError, fields, validate
 
 from app.rest.fields.base import Schema, Timestamp
 from app.rest.fields.json import Object
+from app.settings import is_address
 
-from .addresses import is_secure
 from .models import MAX_ISSUER
+
+# Hosts whose URLs may be http, for development.
+LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
+
+
+def is_secure(url: str) -> bool:
+    """Return True if secrets may be sent to a URL: by https, or to this machine."""
+    if not is_address(url, "http", "https") or not url.isascii():
+        return False
+    parts = urlsplit(url)
+    is_plain = not any((parts.query, parts.fragment, parts.username))
+    return is_plain and (parts.scheme == "https" or parts.hostname in LOCAL_HOSTS)
+
 
 # A path as a route, without Flask's placeholders.
 PATH = validate.Regexp(r"(/[\w.~:@-]+)+/?\Z", error="must be a path such as /auth/google")

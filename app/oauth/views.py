@@ -24,11 +24,10 @@ from app.users.sessions.cookies import (
 from . import login
 from .client import ProviderClient
 from .clients import clients
-from .configuration import configure
+from .configuration import ProviderRoute, configure
 from .errors import LoginError
 from .flows import FLOW_LIFETIME, new_browser_token
 from .models import MAX_ISSUER
-from .routes import ProviderRoute
 from .schemas import MAX_CODE, IdTokenSchema
 
 # The cookie of the browser that begins a login. With this prefix, no other host can set it.

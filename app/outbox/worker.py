@@ -12,8 +12,7 @@ from flask import Flask, has_request_context
 from app.state import AppState
 
 from . import claims
-from .delivery import deliver, deliver_due, seconds_until_due
-from .leases import leases
+from .delivery import deliver, deliver_due, leases, seconds_until_due
 from .registry import registry
 
 # Seconds before the first attempt, so that it does not slow down the response to the request that

@@ -1,7 +1,7 @@
 """Settings of gunicorn: worker, threads, time-outs, and logs without query strings."""
 
 # gunicorn finds its hooks by name.
-from app.metrics.hooks import (  # noqa: F401
+from app.metrics.setup import (  # noqa: F401
     child_exit,
     on_exit,
     on_starting,

@@ -1,18 +1,130 @@
-"""A queue of requests that wait, without a thread, for their turn to compute a hash."""
+"""Requests that compute a password hash: recognizing them, and the queue in which they wait."""
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from io import BytesIO
+from typing import Generic, NamedTuple, TypeVar
+from urllib.parse import unquote_to_bytes
 
 from flask import Flask
 
 from app.hashing.slots import hash_slots
+from app.rest.hashing import hashing_views
+from app.rest.routing import routed_path
 
 from .connection import Connection
-from .fair_queue import FairQueue
-from .hash_calls import HashCalls
-from .incoming import IncomingRequest
+from .incoming import BufferedRequest, IncomingRequest
+
+Item = TypeVar("Item", bound=Hashable)
+
+
+class Entry(NamedTuple):
+    """The client of an item, and its size in bytes."""
+
+    client: str
+    size: int
+
+
+class FairQueue(Generic[Item]):
+    """A queue, limited in items and bytes, that takes the next item of each client in turn."""
+
+    def __init__(self, most: int, most_bytes: int) -> None:
+        self._most = most
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        # In the order of insertion.
+        self._entries: dict[Item, Entry] = {}
+        # The items of each client, in the order of the clients' turns.
+        self._lines: dict[str, dict[Item, None]] = {}
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def add(self, item: Item, client: str, size: int) -> list[Item]:
+        """Add an item; remove and return items in excess: the newest of the client with most."""
+        self._entries[item] = Entry(client, size)
+        self._lines.setdefault(client, {})[item] = None
+        self._bytes += size
+        surplus = []
+        while len(self) > self._most or (self._bytes > self._most_bytes and len(self) > 1):
+            surplus.append(self._newest_of_the_largest(client))
+            self.remove(surplus[-1])
+        return surplus
+
+    def pop(self) -> Item:
+        """Remove and return the next item: the first one of the client whose turn it is."""
+        client, line = next(iter(self._lines.items()))
+        item = next(iter(line))
+        self.remove(item)
+        # The client's next turn comes after those of all others.
+        if self._lines.pop(client, None):
+            self._lines[client] = line
+        return item
+
+    def remove(self, item: Item) -> None:
+        """Remove an item."""
+        client, size = self._entries.pop(item)
+        self._bytes -= size
+        line = self._lines[client]
+        del line[item]
+        if not line:
+            del self._lines[client]
+
+    def oldest(self) -> Item | None:
+        """Return the oldest item, None if there is none."""
+        return next(iter(self._entries), None)
+
+    def _newest_of_the_largest(self, newcomer: str) -> Item:
+        """Return the newest item of the client with most items or bytes."""
+        is_crowded = len(self) > self._most
+
+        def share(client: str) -> tuple[int, bool]:
+            line = self._lines[client]
+            size = len(line) if is_crowded else sum(self._entries[item].size for item in line)
+            return size, client == newcomer
+
+        return next(reversed(self._lines[max(self._lines, key=share)]))
+
+
+# Characters by which a property's name may be written differently, in JSON and in forms.
+ESCAPES = b"\\u", b"%"
+
+
+class HashCalls:
+    """Recognizes requests as the app routes them."""
+
+    def __init__(self, app: Flask) -> None:
+        self._views = hashing_views(app)
+        self._routes = app.url_map.bind("")
+        self._root = app.config["REST_API_ROOT"]
+        self._proxies = app.config["TRUSTED_PROXIES"]
+        rules = [rule for rule in app.url_map.iter_rules() if rule.endpoint in self._views]
+        # Flask answers OPTIONS itself.
+        self._verbs = set().union(*(rule.methods or () for rule in rules)) - {"OPTIONS"}
+
+    def includes(self, request: BufferedRequest) -> bool:
+        """Return True if gunicorn's request, with a complete body, computes a password hash."""
+        if request.method not in self._verbs or not isinstance(request.body, BytesIO):
+            return False
+        hashed, body = self._hashed_property(request.method, request.path), request.body.getvalue()
+        return hashed is not None and any(part in body for part in (hashed.encode(), *ESCAPES))
+
+    def client(self, request: BufferedRequest) -> str:
+        """Return the network of a request's client, as counted by throttles."""
+        return request.network(self._proxies)
+
+    def _hashed_property(self, verb: str, path: str) -> str | None:
+        """Return the value of `hashing_views` for the view of a verb and path."""
+        given = unquote_to_bytes(path).decode("latin-1")
+        routed = routed_path(given, path, self._root).encode("latin-1")
+        try:
+            name, _ = self._routes.match(routed.decode(errors="replace"), method=verb)
+        except Exception:  # the app answers whatever its router raises, also for want of a route
+            return None
+        return self._views.get(name)
+
 
 #: Maximum bytes of a process's requests that wait to compute a password hash; most have a few
 #: hundred.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gunicorn.arbiter import Arbiter
 
-from .memory import limit_malloc
+from .resources import limit_malloc
 
 if TYPE_CHECKING:
     from .worker import BufferingWorker

@@ -22,17 +22,15 @@ from app.errors import TooManyUploads
 from app.hashing.slots import hash_slots
 from app.observability import health
 
-from .connection import Connection
+from .connection import Connection, Waiting
 from .errors import send_error
 from .hash_queue import HashQueue
 from .incoming import IncomingRequest
 from .listening import check_options
-from .memory import TRIM_INTERVAL, trim_malloc
-from .open_files import fit_connections
 from .outgoing import ClientGoneError, UnreadAnswerError
+from .resources import TRIM_INTERVAL, fit_connections, trim_malloc
 from .threads import Threads
 from .uploads import MIN_PROGRESS, Uploads
-from .waiting import Waiting
 
 # Errors if the process, or the machine, cannot open more files.
 OUT_OF_FILES = {errno.EMFILE, errno.ENFILE}

@@ -7,7 +7,7 @@ from typing import Any
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validate
 
 from app.config import STORE_PROVIDERS, ConfigurationError
-from app.connector.settings.environment import substitute_environment
+from app.connector.settings.loading import substitute_environment
 from app.problems import Problems
 
 from .types import canonical_type

@@ -11,8 +11,8 @@ from flask import Flask
 from sqlalchemy import select
 
 from app.database.session import db
+from app.mail.delivery import SUBSCRIBER
 from app.mail.messages import LINK
-from app.mail.service import SUBSCRIBER
 from app.outbox.delivery import drain
 from app.outbox.models import Delivery
 

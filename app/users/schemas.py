@@ -8,7 +8,8 @@ from email_validator import EmailNotValidError
 from marshmallow import fields, validate
 from marshmallow.exceptions import ValidationError
 
-from app.audit.entries import MAX_ACTION, Action
+from app.audit.entries import Action
+from app.audit.models import MAX_ACTION
 from app.database.ids import IntegerId
 from app.rest.fields.base import Schema, Text, Timestamp, not_blank
 from app.rest.fields.ids import Id

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import insert, select, update
 
-from app.audit.entries import AuditRecord
+from app.audit.models import AuditRecord
 from app.database.session import db
 from app.outbox.models import Delivery, OutboxEvent
 from app.throttles.throttles import Throttle

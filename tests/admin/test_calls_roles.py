@@ -5,7 +5,7 @@ import json
 import pytest
 from sqlalchemy import select
 
-from app.audit.entries import AuditRecord
+from app.audit.models import AuditRecord
 from app.database.session import db
 from tests.support.answers import field_codes, refusal
 

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from sqlalchemy import select, update
 
-from app.audit.entries import AuditRecord
+from app.audit.models import AuditRecord
 from app.database.session import db
 from app.outbox.models import OutboxEvent
 from app.users.models import User

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 from posixpath import normpath
 
-from app.admin import page as admin_page
+from app.admin import setup
 
-STATIC = Path(admin_page.__file__).with_name("static")
+STATIC = Path(setup.__file__).with_name("static")
 IMPORT = re.compile(r'(?:from|import)[ (]"(\.{1,2}/[^"]+)"')
 
 

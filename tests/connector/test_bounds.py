@@ -48,7 +48,7 @@ def test_a_public_data_source_reads_fewer_values(ask):
 
 def test_json_with_too_many_values_is_not_parsed(ask, monkeypatch):
     parsed = []
-    monkeypatch.setattr("app.connector.http.decoding.parse_json", parsed.append)
+    monkeypatch.setattr("app.connector.http.responses.parse_json", parsed.append)
 
     with pytest.raises(ResponseTooLargeError):
         ask([0] * 100, maxResponseValues=50)

@@ -32,9 +32,9 @@ from app.connector import (
     redaction,
 )
 from app.connector.http.auth import ClientCredentials
-from app.connector.http.retry import read_retry_after
 from app.connector.redaction import MAX_SECRETS, Redactor
-from app.connector.request import body, encoding, model, url
+from app.connector.request import encoding, model, url
+from app.connector.retry import read_retry_after
 
 SECRET = "s3cret-Value"
 
@@ -409,8 +409,8 @@ def test_what_cannot_be_written_is_refused(call, template, value):
 
 def test_path_of_what_cannot_be_written_is_joined_for_it_alone(call, monkeypatch):
     joined = []
-    known = body.join_path
-    monkeypatch.setattr(body, "join_path", lambda *step: joined.append(step) or known(*step))
+    known = encoding.join_path
+    monkeypatch.setattr(encoding, "join_path", lambda *step: joined.append(step) or known(*step))
     template = {"method": "POST", "url": "/echo", "body": "{x:json}"}
 
     with pytest.raises(VariableError, match=r"body\.k{100}\[1000\] \(a number\)"):

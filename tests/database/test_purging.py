@@ -6,7 +6,7 @@ from threading import Barrier, Event, Thread
 import pytest
 from sqlalchemy import func, insert, select
 
-from app.audit.entries import AuditRecord
+from app.audit.models import AuditRecord
 from app.database import purging
 from app.database.purging import Purger, purger
 from app.database.session import db

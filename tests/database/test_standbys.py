@@ -14,11 +14,11 @@ from app.access.identity import current_identity
 from app.config import ConfigurationError
 from app.database.session import db, transaction
 from app.database.standbys import group
-from app.database.standbys.hosts import split_hosts
 from app.database.standbys.reader import standbys
+from app.database.standbys.setup import split_hosts
 from app.factory import create_app
 from app.metrics.catalog import Catalog
-from app.metrics.gauges import GaugeSampler
+from app.metrics.counting import GaugeSampler
 from app.rest.collection import served_collections
 from app.testing.apps import close
 from app.todos.models import Todo

@@ -5,7 +5,7 @@ from openapi_spec_validator import validate
 from sqlalchemy import select
 
 from app.access.roles import grant
-from app.audit.entries import AuditRecord
+from app.audit.models import AuditRecord
 from app.database.session import db
 from tests.support.answers import field_codes, refusal
 

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from sqlalchemy import delete, select
 
-from app.audit.entries import AuditRecord
+from app.audit.models import AuditRecord
 from app.database.session import db
 from app.factors.models import Factor
 from app.factors.passkeys.models import Passkey

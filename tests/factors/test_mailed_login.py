@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from app.audit.entries import AuditRecord
+from app.audit.models import AuditRecord
 from app.config import ConfigurationError
 from app.database.session import db
 from app.factors.mailed_login.models import LoginCode

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import select, update
 
-from app.audit.entries import AuditRecord
+from app.audit.models import AuditRecord
 from app.database.session import db
 from app.factors.passkeys.models import Passkey
 from app.signals import email_change_request

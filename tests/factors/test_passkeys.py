@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select, update
 
 from app.access.roles import grant
-from app.audit.entries import AuditRecord
+from app.audit.models import AuditRecord
 from app.config import ConfigurationError
 from app.database.purging import purger
 from app.database.session import db

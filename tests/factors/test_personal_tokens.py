@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select, update
 
 from app.access.roles import grant
-from app.audit.entries import AuditRecord
+from app.audit.models import AuditRecord
 from app.database.session import db
 from app.factors.personal_tokens.service import MAX_TOKENS
 from app.factors.personal_tokens.values import new_value

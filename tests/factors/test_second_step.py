@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from werkzeug.security import generate_password_hash
 
 from app.access.roles import grant
-from app.audit.entries import AuditRecord
+from app.audit.models import AuditRecord
 from app.database.session import db
 from app.factors.models import Factor, RecoveryCode
 from app.factors.totp import service as totp

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, select, update
 
-from app.audit.entries import AuditRecord
+from app.audit.models import AuditRecord
 from app.database.session import db
 from app.mail import send
 from app.outbox.models import DELIVERED, OBSOLETE, PENDING, Delivery, OutboxEvent

@@ -7,7 +7,7 @@ import pytest
 
 from app import outbox
 from app.mail import messages, send
-from app.mail.service import SEND_EVENT
+from app.mail.delivery import SEND_EVENT
 from app.outbox import worker
 from tests.conftest import PASSWORD
 from tests.support.ports import free_port

@@ -8,8 +8,8 @@ from sqlalchemy import text, update
 
 from app.database.session import db
 from app.mail import send
-from app.metrics import database
-from app.metrics.database import OutboxCollector
+from app.metrics import counting
+from app.metrics.counting import OutboxCollector
 from app.outbox.delivery import drain
 from app.outbox.maintenance import PENDING_DELIVERIES
 from app.outbox.models import OutboxEvent
@@ -71,7 +71,7 @@ def test_a_database_that_fails_is_down_and_is_asked_again(outbox, database_url, 
 
 @pytest.mark.only_on("postgresql")
 def test_a_database_that_hangs_holds_up_no_scrape(outbox, database_url, monkeypatch):
-    monkeypatch.setattr(database, "TIMEOUT", 0.1)
+    monkeypatch.setattr(counting, "TIMEOUT", 0.1)
     with connected(database_url) as other:
         other.execute(text("LOCK TABLE deliveries IN ACCESS EXCLUSIVE MODE"))
 

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app.oauth.clients import clients
-from app.oauth.discovery import Discovery
+from app.oauth.openid import Discovery
 from tests.conftest import Api
 
 from .oidc_provider import oidc_provider

@@ -8,7 +8,8 @@ from sqlalchemy import select, text, update
 
 from app import outbox
 from app.access.policy import factor_kinds
-from app.audit.entries import Action, AuditRecord
+from app.audit.entries import Action
+from app.audit.models import AuditRecord
 from app.database.session import db
 from app.oauth.models import ExternalIdentity
 from app.outbox.delivery import drain

@@ -3,7 +3,8 @@
 import pytest
 from sqlalchemy import delete, select
 
-from app.audit.entries import Action, AuditRecord
+from app.audit.entries import Action
+from app.audit.models import AuditRecord
 from app.database.session import db
 from app.oauth.models import ExternalIdentity
 from app.users.accounts.registration import create_user

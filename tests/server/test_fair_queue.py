@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.server.fair_queue import FairQueue
+from app.server.hash_queue import FairQueue
 
 
 def fill(queue, items, size=1):

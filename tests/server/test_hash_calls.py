@@ -10,7 +10,7 @@ from gunicorn.config import Config
 from app.access import roles
 from app.hashing.slots import Slots
 from app.rest.hashing import computes_hash, hashing_views
-from app.server.hash_calls import HashCalls
+from app.server.hash_queue import HashCalls
 from app.server.incoming import IncomingRequest
 from tests.conftest import NEW, PASSWORD
 from tests.support.rows import make_old

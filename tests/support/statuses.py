@@ -7,8 +7,7 @@ from weakref import WeakKeyDictionary
 from flask import Flask, Response, request
 
 from app.access.policy import compiled_rules
-from app.openapi.operation import EndpointOperation
-from app.openapi.responses import SERVICE_ERRORS
+from app.openapi.operation import SERVICE_ERRORS, EndpointOperation
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, served_endpoints
 

@@ -12,7 +12,8 @@ from sqlalchemy import select, text, update
 from app import signals
 from app.access.roles import Role, RoleMapping
 from app.audit import entries as audit
-from app.audit.entries import Action, AuditRecord
+from app.audit.entries import Action
+from app.audit.models import AuditRecord
 from app.database.purging import purger
 from app.database.session import db
 from app.times import now

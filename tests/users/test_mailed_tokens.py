@@ -9,7 +9,7 @@ from sqlalchemy import delete, select
 
 from app import outbox
 from app.database.session import db
-from app.mail.service import mailer
+from app.mail.delivery import mailer
 from app.outbox import delivery, maintenance, worker
 from app.outbox.delivery import drain
 from app.outbox.models import Delivery

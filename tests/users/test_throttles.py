@@ -9,7 +9,7 @@ import argon2
 import pytest
 from sqlalchemy import select
 
-from app.audit.entries import AuditRecord
+from app.audit.models import AuditRecord
 from app.database.session import db
 from app.hashing import slots
 from app.signals import reset_password_request

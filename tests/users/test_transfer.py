@@ -11,7 +11,7 @@ from argon2 import PasswordHasher
 from sqlalchemy import event
 from werkzeug.security import generate_password_hash
 
-from app.audit.entries import AuditRecord
+from app.audit.models import AuditRecord
 from app.database.session import db
 from app.users.models import User
 from app.users.transfer import exporting, importing

@@ -1,8 +1,8 @@
-"""The data sources, and calls of their functions."""
+"""The data sources, with calls of their functions, and the identity providers."""
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -11,12 +11,12 @@ from flask.typing import ResponseReturnValue
 from app import errors
 from app.access.rules import EXECUTE, READ
 from app.admin.calls import call
-from app.admin.schemas import ArgumentsSchema, DataSourceSchema, ResultSchema
+from app.admin.schemas import ArgumentsSchema, DataSourceSchema, ProviderSchema, ResultSchema
 from app.datasources import data_sources
+from app.oauth.clients import clients, count_users
 from app.rest.requests.bodies import Body
 
 if TYPE_CHECKING:
-    # The connector takes time and memory to load.
     from app.connector import DataSource, Operation
 
 # The connector of all data sources.
@@ -59,7 +59,7 @@ def call_data_source(name: str, function: str, body: Body) -> ResponseReturnValu
         raise errors.ValidationError(
             {argument: [f"is no argument; there are {known}"] for argument in sorted(unknown)}
         )
-    functions = import_module("app.datasources.functions")
+    functions = import_module("app.datasources.endpoints")
     response: ResponseReturnValue = functions.respond_with_result(
         operation, functions.call_function(name, operation, body)
     )
@@ -97,3 +97,22 @@ def _parameters(operation: "Operation") -> Iterator[Mapping[str, object]]:
             "required": variable.needs_value,
             "default": None if variable.secret or is_masked else variable.default,
         }
+
+
+OPENID, OAUTH = "OpenID Connect", "OAuth 2.0"
+
+
+@call("findProviders", READ, "GET /providers", answer=[ProviderSchema])
+def find_providers() -> Sequence[Mapping[str, object]]:
+    """List the identity providers, each with the number of users who can log in by it."""
+    providers = [client.provider for client in clients.current.values()]
+    return [
+        {
+            "name": provider.name,
+            "label": provider.label,
+            "protocol": OPENID if provider.preset.is_openid else OAUTH,
+            "issuer": provider.issuer,
+            "users": count_users(provider.issuer),
+        }
+        for provider in providers
+    ]

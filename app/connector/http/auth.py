@@ -13,8 +13,7 @@ from requests.structures import CaseInsensitiveDict
 
 from app.connector.errors import CallTimeoutError, UnauthorizedError
 from app.connector.redaction import credential_parts
-from app.connector.request.body import encode_text
-from app.connector.request.headers import validate_header
+from app.connector.request.encoding import encode_text, validate_header
 from app.connector.request.model import Auth, FetchToken, Request
 from app.connector.response import RawResponse, Response, remote_message
 from app.connector.settings.options import AUTH

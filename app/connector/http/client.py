@@ -1,29 +1,104 @@
-"""Executing a call: hooks, credentials, retries, and the result or error of the response."""
+"""Executing a call: hooks, credentials, the limit of concurrent calls, retries, and its result."""
 
 import logging
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 
 from blinker import Signal
 from requests.structures import CaseInsensitiveDict
 
-from app.connector.errors import CallTimeoutError, ConnectError, ConnectorError
-from app.connector.request.body import read_files
+from app.connector.errors import CallTimeoutError, ConnectError, ConnectorError, TooManyCallsError
 from app.connector.request.builder import SourceContext
-from app.connector.request.headers import serialize_headers
+from app.connector.request.encoding import read_files, serialize_headers
 from app.connector.request.model import Request
-from app.connector.response import RawResponse, Response
-from app.connector.settings.call_options import read_options
-from app.connector.types import Values
+from app.connector.response import RawResponse, Response, alias
+from app.connector.retry import retry_delay
+from app.connector.settings.options import Options, read_options
+from app.connector.types import JsonValue, Values
 
-from .call import Call
-from .decoding import decode_body
-from .failures import describe_error, error_for_status
-from .limit import CallLimit
-from .retry import retry_delay
+from .responses import decode_body, describe_error, error_for_status
 from .transport import Transport
+
+
+@dataclass(repr=False)
+class Call:
+    """A call: hooks may change its request before it is sent, and its result afterwards.
+
+    >>> def add_tenant(source, ctx: Call):
+    ...     ctx.request.headers["x-tenant"] = "t1"
+    >>> source.before_execute.connect(add_tenant)
+
+    `select` turns the response into the result; `sent` lists the requests with credentials that
+    were sent, one for each attempt; `elapsed` is in seconds.
+    """
+
+    operation: str
+    request: Request
+    options: Options
+    select: Callable[[Response], JsonValue]
+    response: Response | None = None
+    result: JsonValue = None
+    error: ConnectorError | None = None
+    attempt: int = 0
+    elapsed: float = 0.0
+    is_ended: bool = False
+    sent: list[Request] = field(default_factory=list)
+
+    req = alias("request")
+    res = alias("response")
+
+    def end(self, result: JsonValue) -> None:
+        """Use this as the result: nothing is sent after that, and no error is raised."""
+        self.result = result
+        self.error = None
+        self.is_ended = True
+
+    def __repr__(self) -> str:
+        return f"<Call {self.operation}: {self.request}>"
+
+
+_waits: ContextVar[bool] = ContextVar("waits", default=True)
+
+
+class CallLimit:
+    """A limit of `pool.maxConcurrent` concurrent calls; None is no limit."""
+
+    def __init__(self, places: int | None) -> None:
+        self._count = places
+        self._places = threading.Semaphore(places or 0)
+
+    @contextmanager
+    def place(self, deadline: float) -> Iterator[None]:
+        """Hold a place; wait for one until the call's deadline, then raise TooManyCallsError."""
+        if self._count is None:
+            yield
+            return
+        patience = max(0.0, deadline - time.monotonic()) if _waits.get() else 0.0
+        if not self._places.acquire(timeout=patience):
+            raise TooManyCallsError(f"{self._count} other calls are under way")
+        try:
+            yield
+        finally:
+            self._places.release()
+
+
+@contextmanager
+def without_waiting() -> Iterator[None]:
+    """Raise TooManyCallsError at once for calls in the block that would wait for a place.
+
+    >>> with without_waiting():
+    ...     source.orders()
+    """
+    scope = _waits.set(False)
+    try:
+        yield
+    finally:
+        _waits.reset(scope)
+
 
 logger = logging.getLogger("app.connector")
 

@@ -19,7 +19,7 @@ from app.connector.redaction import current_redactor
 from app.connector.request.model import Request
 from app.connector.request.url import MAX_URL_LENGTH, resolve_location, url_length_error
 from app.connector.response import RawResponse
-from app.connector.settings.call_options import Options
+from app.connector.settings.options import Options
 from app.connector.values import MISSING
 
 from .connection import Adapter, Limits, current_limits

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from app.connector.callbacks import Callback, deliver, split_callback
 from app.connector.errors import UnknownVariableError, VariableError
-from app.connector.http.call import Call
-from app.connector.http.client import Client
+from app.connector.http.client import Call, Client
 from app.connector.redaction import MASK
 from app.connector.request.builder import RequestBuilder
 from app.connector.request.model import Request

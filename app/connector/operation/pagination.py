@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from requests.utils import parse_header_links
 
 from app.connector.errors import PaginationError, translate_errors
-from app.connector.http.call import Call
+from app.connector.http.client import Call
 from app.connector.request.model import Request
 from app.connector.request.url import resolve_location
 from app.connector.settings.options import PAGINATE, PAGINATE_STYLES, default_values

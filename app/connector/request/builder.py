@@ -8,16 +8,14 @@ from requests.structures import CaseInsensitiveDict
 
 from app.connector.errors import VariableError
 from app.connector.redaction import Redactor
-from app.connector.settings.call_options import read_options
-from app.connector.settings.options import merge, template_options
-from app.connector.template.compiler import Compiler
-from app.connector.template.nodes import ConstantNode, Node, TextNode
+from app.connector.settings.options import merge, read_options, template_options
+from app.connector.template.compiler import Compiler, ConstantNode, Node, TextNode
 from app.connector.template.variables import VariableCollector, resolve, secret_values
 from app.connector.types import JsonObject, Settings, Values
 from app.connector.values import MISSING
 from app.problems import Problems, join_path, type_name
 
-from .headers import serialize_headers
+from .encoding import serialize_headers
 from .model import Auth, Request
 from .url import UrlTemplate, is_path_type
 

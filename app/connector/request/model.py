@@ -13,8 +13,7 @@ from app.connector.response import RawResponse, alias
 from app.connector.types import JsonObject, JsonValue, Values
 from app.connector.values import MISSING
 
-from .body import encode_body
-from .encoding import add_query
+from .encoding import add_query, encode_body
 from .url import origin_of
 
 # Maximum characters of a URL in an error or a log line.

@@ -13,8 +13,7 @@ from app.connector.errors import (
     VariableError,
     translate_errors,
 )
-from app.connector.template.scanner import Token, scan
-from app.connector.template.variables import Variable, may_hold_variables
+from app.connector.template.variables import Token, Variable, may_hold_variables, scan
 from app.connector.types import Values
 from app.connector.values import known_type, to_text
 from app.problems import Problems

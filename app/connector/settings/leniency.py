@@ -10,7 +10,7 @@ from marshmallow import Schema, fields
 from app.connector.types import JsonObject, JsonValue
 from app.problems import Problems, join_path, suggest, type_name
 
-from .fields import AnyField, MapOf
+from .schema import AnyField, MapOf
 
 # The keys that others are read as; those of the second table without a warning.
 ALIASES = {"baseUrl": "baseURL", "restPath": "baseURL", "username": "user", "password": "pass"}

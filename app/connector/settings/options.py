@@ -6,8 +6,10 @@ settings.
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from app.connector.retry import METHODS, STATUSES, RetryPolicy
 from app.connector.types import JsonObject, JsonValue, Settings
 
 
@@ -36,12 +38,9 @@ OPTIONS: dict[str, Default] = {
     ),
     "retry": Default({}, "which calls are repeated, see below"),
     "retry.maxAttempts": Default(1, "how often a call is sent; 1 repeats nothing"),
-    "retry.statuses": Default(
-        (408, 425, 429, 500, 502, 503, 504), "the statuses after which a call is repeated"
-    ),
-    # RFC 9110, section 9.2.2.
+    "retry.statuses": Default(STATUSES, "the statuses after which a call is repeated"),
     "retry.methods": Default(
-        ("GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"),
+        METHODS,
         "the methods that are repeated: the idempotent ones",
     ),
     "retry.maxDelay": Default(10_000, "the longest wait between two attempts, in milliseconds"),
@@ -196,3 +195,54 @@ def options_in_effect(merged: Settings) -> JsonObject:
     if "total" not in merged["timeout"]:
         options["timeout.total"] = max(options["timeout.total"], 2 * options["timeout.read"])
     return {name: options[name] for name in OPTIONS if name in options}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a request is sent and its response is read; time-outs are in seconds.
+
+    `total_timeout` includes the retries and redirects of a call.
+    """
+
+    connect_timeout: float
+    read_timeout: float
+    total_timeout: float
+    retry: RetryPolicy
+    verify: bool | str
+    certificate: str | tuple[str, str] | None
+    proxies: dict[str, str]
+    follow_redirects: bool
+    follow_all_redirects: bool
+    max_redirects: int
+    max_bytes: int
+    max_values: int | None
+    expects_json: bool
+    repeat_lists: bool
+
+
+def read_options(merged: Settings) -> Options:
+    """Return the options of a call from merged ones; time-outs are converted to seconds."""
+    options = options_in_effect(merged)
+    proxy, cert, key = options["proxy"], options["cert"], options["key"]
+    return Options(
+        connect_timeout=options["timeout.connect"] / 1000,
+        read_timeout=options["timeout.read"] / 1000,
+        total_timeout=options["timeout.total"] / 1000,
+        retry=RetryPolicy(
+            max_attempts=options["retry.maxAttempts"],
+            statuses=frozenset(options["retry.statuses"]),
+            methods=frozenset(word.upper() for word in options["retry.methods"]),
+            max_delay=options["retry.maxDelay"] / 1000,
+            respect_retry_after=options["retry.respectRetryAfter"],
+        ),
+        verify=(options["ca"] or True) if options["strictSSL"] else False,
+        certificate=(cert, key) if cert and key else cert,
+        proxies={"http": proxy, "https": proxy} if proxy else {},
+        follow_redirects=options["followRedirect"],
+        follow_all_redirects=options["followAllRedirects"],
+        max_redirects=options["maxRedirects"],
+        max_bytes=options["maxResponseBytes"],
+        max_values=options["maxResponseValues"],
+        expects_json=options["json"],
+        repeat_lists=options["useQuerystring"],
+    )

@@ -14,8 +14,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from app.database.faults import error_reason
 
-from .positions import RUN, Run, read_run
-from .standby import FAILURES, Standby
+from .standby import FAILURES, RUN, Run, Standby, read_run
 
 #: Seconds between two checks of the standbys by a process.
 LOOK_INTERVAL = 0.5

@@ -17,8 +17,7 @@ from app.database.statements import PreparedStatement, execute_alone
 from app.state import AppState
 
 from .group import Standbys
-from .positions import WRITTEN
-from .standby import Standby
+from .standby import WRITTEN, Standby
 
 # The attributes of `g` with the request's standby, and whether the request has written.
 CHOSEN, WROTE = "standby", "wrote_rows"

@@ -13,7 +13,7 @@ from app import errors
 from app.factors import steps
 from app.factors.tickets import TICKET_LIFETIME
 from app.http.languages import current_languages
-from app.http.pages import languages_of, render_page
+from app.http.templates import languages_of, render_page
 from app.rest.requests.bodies import read_body
 from app.users.schemas import MAX_FACTOR_TEXT
 from app.users.sessions.cookies import (

@@ -6,7 +6,8 @@ import click
 from flask import current_app
 
 from app.audit import entries as audit_log
-from app.audit.entries import Action, AuditRecord
+from app.audit.entries import Action
+from app.audit.models import AuditRecord
 from app.commands import CommandGroup, json_option, print_rows
 from app.database.ids import app_id_form
 from app.errors import ModelNotFound

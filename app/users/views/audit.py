@@ -6,7 +6,7 @@ from flask import Flask
 from flask.typing import ResponseReturnValue
 
 from app.access.rules import READ
-from app.audit.entries import AuditRecord
+from app.audit.models import AuditRecord
 from app.rest.collection import Collection, served_collections
 from app.rest.filters.tree import Order, Place
 from app.rest.requests.parameters import read_parameter

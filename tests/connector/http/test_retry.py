@@ -7,9 +7,8 @@ import io
 import pytest
 
 from app.connector import CallTimeoutError, ConnectError, HTTPStatusError
-from app.connector.http.retry import backoff
-from app.connector.settings.call_options import read_options
-from app.connector.settings.options import source_options
+from app.connector.retry import backoff
+from app.connector.settings.options import read_options, source_options
 
 QUICK = {"maxAttempts": 3, "maxDelay": 1}
 

@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 
 from app.connector import Operation
 from app.datasources import data_sources
-from app.datasources.schemas import part_of_request
+from app.datasources.endpoints import part_of_request
 from app.testing.apps import close
 from tests.support.apps import build
 

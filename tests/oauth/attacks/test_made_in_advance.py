@@ -8,7 +8,8 @@ import re
 import pytest
 from sqlalchemy import select
 
-from app.audit.entries import Action, AuditRecord
+from app.audit.entries import Action
+from app.audit.models import AuditRecord
 from app.database.session import db
 from app.signals import (
     email_change_request,

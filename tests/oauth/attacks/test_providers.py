@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from joserfc.jwk import RSAKey
 
-from app.oauth import discovery, http
+from app.oauth import http, openid
 from app.oauth.clients import clients
 from app.users.models import User
 from tests.conftest import Api
@@ -27,7 +27,7 @@ PATHS = [CONFIGURATION, "/keys", "/token", "/userinfo"]
 @pytest.fixture
 def no_retry_interval(monkeypatch):
     """Let a provider that has failed be asked again at once."""
-    monkeypatch.setattr(discovery, "RETRY_INTERVAL", 0)
+    monkeypatch.setattr(openid, "RETRY_INTERVAL", 0)
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def forget(app):
     client = clients.of(app)["test"]
 
     def forget():
-        client.discovery = discovery.Discovery(client.provider, client.http)
+        client.discovery = openid.Discovery(client.provider, client.http)
 
     forget()
     yield forget
@@ -191,12 +191,12 @@ def test_new_keys_are_fetched_and_unknown_ones_not_at_every_request(
     provider.keys = [OTHER_KEY.as_dict(private=False)]
     provider.sign = provider.sign_with(OTHER_KEY)
     with monkeypatch.context() as patched:
-        patched.setattr(discovery, "REFRESH_INTERVAL", 0)
+        patched.setattr(openid, "REFRESH_INTERVAL", 0)
         assert browser.log_in().status_code == 302
     assert provider.requests.count("/keys") == 2
 
     # Anybody can send tokens that name keys.
-    monkeypatch.setattr(discovery, "REFRESH_INTERVAL", 600)
+    monkeypatch.setattr(openid, "REFRESH_INTERVAL", 600)
     client = app.test_client(use_cookies=False)
     for number in range(20):
         provider.sign = provider.sign_with(OTHER_KEY, kid=f"unknown-{number}")
@@ -248,7 +248,7 @@ def test_a_key_that_can_be_broken_signs_nothing(browser, provider, forget):
 def test_a_provider_that_has_failed_is_left_alone_and_asked_later(
     app, browser, provider, forget, monkeypatch, path
 ):
-    monkeypatch.setattr(discovery, "RETRY_INTERVAL", 600)
+    monkeypatch.setattr(openid, "RETRY_INTERVAL", 600)
     provider.answers = {path: Answer(500)}
     id_token = provider.id_token()
 
@@ -257,7 +257,7 @@ def test_a_provider_that_has_failed_is_left_alone_and_asked_later(
         assert refusal(response) == REFUSED
     asked = provider.requests.count(path)
     provider.answers = {}
-    monkeypatch.setattr(discovery, "RETRY_INTERVAL", 0)
+    monkeypatch.setattr(openid, "RETRY_INTERVAL", 0)
 
     assert asked == 1
     assert attempt(browser).status_code == 302

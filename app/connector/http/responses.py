@@ -1,5 +1,6 @@
-"""Decoding the body of a response: JSON, text in its charset, or bytes."""
+"""Decoding the body of a response: JSON, text in its charset, or bytes; errors for responses."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 from encodings import normalize_encoding
 from encodings.aliases import aliases
@@ -7,10 +8,24 @@ from encodings.aliases import aliases
 from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
-from app.connector.errors import ResponseDecodeError, ResponseTooLargeError
-from app.connector.response import RawResponse
+from app.connector.errors import (
+    ConnectorError,
+    HTTPStatusError,
+    NotFoundError,
+    RateLimitedError,
+    ResponseDecodeError,
+    ResponseTooLargeError,
+    UnauthorizedError,
+)
+from app.connector.redaction import Redactor
+from app.connector.request.model import Request
+from app.connector.response import RawResponse, Response, remote_message
+from app.connector.retry import read_retry_after
+from app.connector.settings.options import Options
 from app.connector.types import JsonValue
 from app.connector.values import parse_json
+
+from .transport import REDIRECTS
 
 _BINARY = (
     "image/",
@@ -98,3 +113,44 @@ def _broken(raw: RawResponse) -> str:
         return text
     message = f"{raw.status_code}: the body is not the JSON that its type announces: {text}"
     raise ResponseDecodeError(message, raw.status_code, text)
+
+
+#: Maximum characters of a remote's message in an error.
+_MAX_MESSAGE_LENGTH = 300
+_ERRORS: dict[int, type[HTTPStatusError]] = {
+    401: UnauthorizedError,
+    403: UnauthorizedError,
+    404: NotFoundError,
+    429: RateLimitedError,
+}
+
+
+def error_for_status(response: Response, options: Options) -> HTTPStatusError | None:
+    """Return the error for the status of a response, None for a success."""
+    status = response.status_code
+    if status < 400 and not (status in REDIRECTS and options.follow_redirects):
+        return None
+    remote = remote_message(response)
+    message = f"{status} {response.reason}".strip()
+    retry_after = read_retry_after(response.headers.get("Retry-After"))
+    make = _ERRORS.get(status, HTTPStatusError)
+    return make(f"{message}: {remote}" if remote else message, response, retry_after)
+
+
+def describe_error(
+    error: ConnectorError, operation: str, request: Request, secrets: Iterable[str]
+) -> None:
+    """Add the operation and the request to the message of an error, with secrets masked.
+
+    `secrets` are those of the requests that were sent, with their credentials.
+    """
+    redactor = request.full_redactor().with_secrets(secrets)
+    error.operation = operation
+    error.request = request.describe(redactor)
+    error.args = (f"{operation}: {error.request}: {_prefix(redactor, str(error))}",)
+    if isinstance(error, ResponseDecodeError):
+        error.text = _prefix(redactor, error.text)
+
+
+def _prefix(redactor: Redactor, text: str) -> str:
+    return " ".join(redactor.prefix(text.lstrip(), _MAX_MESSAGE_LENGTH).split())

@@ -1,16 +1,31 @@
-"""The delay before a retry."""
+"""Which calls are retried, and the delay before a retry."""
 
 import random
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from app.connector.errors import ConnectorError, TransportError
-from app.connector.response import RawResponse
-from app.connector.settings.call_options import RetryPolicy
+from .errors import ConnectorError, TransportError
+from .response import RawResponse
 
+# The statuses and methods of calls that are retried, unless the settings name others; the methods
+# are the idempotent ones of RFC 9110, section 9.2.2.
+STATUSES = (408, 425, 429, 500, 502, 503, 504)
+METHODS = ("GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE")
 # Seconds before the first retry, doubled before each further one.
 _FIRST_DELAY = 0.2
 _MAX_DOUBLINGS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Which calls are retried, how often, and the maximum delay in seconds."""
+
+    max_attempts: int
+    statuses: frozenset[int]
+    methods: frozenset[str]
+    max_delay: float
+    respect_retry_after: bool
 
 
 def retry_delay(

@@ -1,5 +1,6 @@
-"""The deliveries of the outbox."""
+"""What the service records: the audit log, the deliveries of the outbox, and locks of throttles."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from flask import Flask
@@ -11,15 +12,45 @@ from werkzeug.exceptions import Conflict
 from app import errors, ids
 from app.access.rules import READ, WRITE
 from app.admin.calls import FILTER_ERRORS, call
-from app.admin.schemas import DeliverySchema
+from app.admin.schemas import DeliverySchema, LockSchema
 from app.outbox import maintenance
 from app.outbox.models import Delivery, OutboxEvent
 from app.rest.collection import Collection, served_collections
+from app.rest.filters.tree import Filter, Order, Place
 from app.rest.requests.parameters import read_parameter
 from app.rest.resource import Resource
-from app.rest.views.paging import respond_objects
+from app.rest.views.paging import respond_objects, respond_page
 from app.rest.views.serialization import serialize
+from app.throttles.throttles import Lock, find_locks, release
 from app.users.views.audit import LATEST_FIRST
+
+# The same order; the records of one action have an index for it.
+LATEST_OF_ACTION = (Order(Place("time"), descending=True), *LATEST_FIRST)
+
+
+@call(
+    "findAudit",
+    READ,
+    "GET /audit",
+    query="filter",
+    answer="[{}WithRelations]",
+    has_pages=True,
+    subject="audit",
+    errors=FILTER_ERRORS,
+)
+def find_audit() -> ResponseReturnValue:
+    """List the records of the audit log that a filter selects, newest first."""
+    collection = served_collections.current["audit"]
+    filter_ = collection.parse(read_parameter("filter"))
+    ordered = replace(filter_, order=filter_.order or _latest_first(filter_))
+    return respond_page(collection, collection.rows.find([], ordered), list, ordered)
+
+
+def _latest_first(filter_: Filter) -> tuple[Order, ...]:
+    where = filter_.raw.get("where")
+    is_of_action = isinstance(where, dict) and isinstance(where.get("action"), str)
+    return LATEST_OF_ACTION if is_of_action else LATEST_FIRST
+
 
 DELIVERIES = "admin.outbox"
 UNKNOWN = errors.ModelNotFound("delivery", 1)
@@ -102,3 +133,18 @@ def _parse(text: str) -> int:
     if not isinstance(delivery_id, int):
         raise errors.ModelNotFound("delivery", text)
     return delivery_id
+
+
+UNKNOWN_LOCK = errors.ModelNotFound("throttle", "login_identity/0123456789abcdef")
+
+
+@call("findThrottles", READ, "GET /throttles", answer=[LockSchema])
+def find_throttles() -> Sequence[Lock]:
+    """List at most 1000 locked keys, those that stay locked longest first."""
+    return find_locks()
+
+
+@call("releaseThrottle", WRITE, "DELETE /throttles/<throttle>/<key>", errors=(UNKNOWN_LOCK,))
+def release_throttle(throttle: str, key: str) -> None:
+    """Reset a throttle's counter for a key, so that it is not locked any more."""
+    release(throttle, key)
