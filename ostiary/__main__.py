@@ -5,8 +5,8 @@ from importlib import import_module
 import click
 from flask import Flask
 
+from app.commandline.command import ProjectGroup
 from app.config import ConfigurationError
-from app.projects.command import ProjectGroup
 from app.projects.folder import enter_project
 
 

@@ -47,7 +47,7 @@ def migrate_and_serve(ctx: click.Context, **settings: object) -> None:
 
 def make_server(**settings: object) -> "Server":
     """Return gunicorn with these settings; it reads its environment at import."""
-    server: Server = import_module("app.projects.server").Server(**settings)
+    server: Server = import_module("app.commandline.server").Server(**settings)
     return server
 
 
