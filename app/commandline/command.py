@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 import click
+from flask import Flask
 from flask.cli import FlaskGroup, ScriptInfo, routes_command, shell_command
 
 from app.config import ConfigurationError
@@ -58,6 +59,16 @@ class ProjectGroup(FlaskGroup):
             command: click.Command = getattr(import_module(MODULES[name]), name)
             return command
         return super().get_command(ctx, name)
+
+
+def create_app() -> Flask:
+    """Create the project's app, importing its code only now: not every command needs it."""
+    try:
+        enter_project()
+        app: Flask = import_module("app.factory").create_app()
+    except ConfigurationError as error:
+        raise click.ClickException(str(error)) from None
+    return app
 
 
 def _enter() -> None:

@@ -35,7 +35,7 @@ class Server(Application):
 
     def load(self) -> Flask:
         """Create the app."""
-        app: Flask = import_module("ostiary.wsgi").app
+        app: Flask = import_module("app.commandline.wsgi").app
         return app
 
     def _arguments(self) -> Namespace:
