@@ -1,3 +1,3 @@
 """gunicorn's settings in a checkout; gunicorn reads this file in the current folder."""
 
-from app.projects.gunicorn_settings import *  # noqa: F403
+from app.commandline.gunicorn_settings import *  # noqa: F403

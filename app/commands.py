@@ -1,6 +1,6 @@
 """Groups of commands that report errors as one sentence, and print lists as a table or JSON.
 
-The list of commands is `COMMANDS` in `app/projects/command.py`.
+The list of commands is `COMMANDS` in `app/projects/commands.py`.
 """
 
 import json

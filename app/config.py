@@ -184,12 +184,8 @@ def _names_in_environment() -> Iterator[str]:
 
 def _read_files(given: Config) -> None:
     """Replace the path in a variable such as APP_MAIL_URL_FILE by the file's content."""
-    for name in os.environ:
-        if not name.startswith(ENVIRONMENT_PREFIX) or not name.endswith(FILE):
-            continue
+    for name in filter(_names_file, os.environ):
         *outside, key = name.removeprefix(ENVIRONMENT_PREFIX).split("__")
-        if not outside and key in SCHEMA.fields:
-            continue
         entries: dict[str, Any] = given
         for outer in outside:
             entries = entries[outer]
@@ -198,6 +194,12 @@ def _read_files(given: Config) -> None:
             raise VariableError(f"{name} and {inside} are both set")
         del entries[key]
         entries[key.removesuffix(FILE)] = _parse(read_variable(meant) or "")
+
+
+def _names_file(variable: str) -> bool:
+    """Return True if a variable has the path of a file whose content is meant."""
+    is_file = variable.startswith(ENVIRONMENT_PREFIX) and variable.endswith(FILE)
+    return is_file and variable.removeprefix(ENVIRONMENT_PREFIX) not in SCHEMA.fields
 
 
 def _parse(text: str) -> Any:

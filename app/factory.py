@@ -20,7 +20,7 @@ from app.http import headers, json, templates
 from app.oauth import identity_views
 from app.observability import health, logs, origin
 from app.pages import assets
-from app.projects.command import COMMANDS
+from app.projects.commands import COMMANDS
 from app.rest import constraints, routing
 from app.rest.dependents import find_dependents
 from app.rest.shared_methods import check_setting

@@ -1,23 +1,8 @@
 """The command `ostiary`."""
 
-from importlib import import_module
-
 import click
-from flask import Flask
 
-from app.config import ConfigurationError
-from app.projects.command import ProjectGroup
-from app.projects.folder import enter_project
-
-
-def create_app() -> Flask:
-    """Create the project's app, importing its code only now: not every command needs it."""
-    try:
-        enter_project()
-        app: Flask = import_module("app.factory").create_app()
-    except ConfigurationError as error:
-        raise click.ClickException(str(error)) from None
-    return app
+from app.commandline.command import ProjectGroup, create_app
 
 
 @click.group("ostiary", cls=ProjectGroup, create_app=create_app)

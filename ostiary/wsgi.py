@@ -1,24 +1,5 @@
 """The WSGI application, served by `ostiary run` or `gunicorn ostiary.wsgi:app`."""
 
-import gc
-import sys
-
-# Objects created at start live as long as the process, and garbage collection would take a third of
-# the start. Frozen, they are never examined again, and stay shared with the workers (see
-# `gc.freeze`).
-gc.disable()
-
-from app.config import ConfigurationError  # noqa: E402
-from app.factory import create_app  # noqa: E402
-from app.projects.folder import enter_project  # noqa: E402
-
-try:
-    enter_project()
-    app = create_app()
-except ConfigurationError as error:
-    sys.exit(f"ostiary: {error}")
-
-gc.freeze()
-gc.enable()
+from app.commandline.wsgi import app
 
 __all__ = ["app"]

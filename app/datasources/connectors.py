@@ -89,13 +89,16 @@ def mail_urls(settings: Mapping[str, object]) -> Iterator[str]:
 
 def _mail_url(transport: Mapping[str, object]) -> str:
     """Return the URL of an SMTP server; empty for anything else."""
-    host, auth = transport.get("host"), transport.get("auth")
+    host, port = transport.get("host"), str(transport.get("port") or "")
     if not isinstance(host, str) or not host.replace(".", "").replace("-", "").isalnum():
         return ""
-    port = str(transport.get("port") or "")
-    is_secure = transport.get("secure") is True or port == str(TLS_PORT)
+    server = f"{_mail_credentials(transport.get('auth'))}{host}"
+    if transport.get("secure") is True or port == str(TLS_PORT):
+        return f"smtps://{server}:{port if port.isdecimal() else TLS_PORT}"
+    return f"smtp://{server}:{port if port.isdecimal() else MAIL_PORT}?starttls=1"
+
+
+def _mail_credentials(auth: object) -> str:
+    """Return the part of a URL before the host; empty if there is no user."""
     user = auth.get("user") if isinstance(auth, Mapping) else None
-    credentials = f"{quote(user, safe='')}:PASSWORD@" if isinstance(user, str) and user else ""
-    port = port if port.isdecimal() else str(TLS_PORT if is_secure else MAIL_PORT)
-    scheme, query = ("smtps", "") if is_secure else ("smtp", "?starttls=1")
-    return f"{scheme}://{credentials}{host}:{port}{query}"
+    return f"{quote(user, safe='')}:PASSWORD@" if isinstance(user, str) and user else ""

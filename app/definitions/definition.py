@@ -17,12 +17,12 @@ from app.properties.properties import MAPPINGS, MAX_NAME, Property, column_name,
 from app.rest.endpoint import VERBS
 from app.rest.filters.columns import kind_of
 from app.rest.filters.kinds import Kind, identifier
-from app.rest.relations import BELONGS_TO
 from app.rest.visibility import Visibility
 
 from .bases import OTHER_NAMES, OWNER_MAY_CHANGE, USER, USER_SETTINGS, MergedModel
 from .files import CONFIG, Source
 from .ids import FORCE_ID, IdProperty, take_id
+from .keys import belongs_to, polymorphic_keys
 from .mixins import read_times
 from .switches import DISABLED, REMOTING, SHARED, Switches
 
@@ -30,7 +30,6 @@ NAME = re.compile(rf"[A-Za-z_][\w-]{{0,{MAX_NAME - 1}}}", re.ASCII)
 NAME_RULE = (
     f"must begin with a letter or _, followed by at most {MAX_NAME - 1} letters, digits, _ and -"
 )
-SEPARATED = re.compile(r"_+(\w)")
 # LoopBack 3's alternative names of verbs.
 OTHER_VERBS = ("DEL", "ALL")
 NOT_SERVED = "is not served until {} has an endpoint of this name"
@@ -170,59 +169,6 @@ class Definition:
         if name == self.id.name:
             return "string" if isinstance(self.id.type, TextId) else "id"
         return self.properties[name].type.name
-
-
-class BelongsTo(NamedTuple):
-    """A belongsTo relation: its name, target model, and foreign key."""
-
-    name: str
-    model: object
-    key: str
-
-
-class PolymorphicKey(NamedTuple):
-    """The properties of a polymorphic relation: the id of a row, and the name of its model."""
-
-    key: str
-    discriminator: str
-
-
-def belongs_to(relations: Mapping[str, Declaration]) -> list[BelongsTo]:
-    """Return the relations that are declared as belongsTo."""
-    return [
-        BelongsTo(
-            name,
-            relation.mapping.get("model"),
-            str(relation.mapping.get("foreignKey") or f"{name}Id"),
-        )
-        for name, relation in relations.items()
-        if relation.mapping.get("type") == BELONGS_TO and not relation.mapping.get("polymorphic")
-    ]
-
-
-def polymorphic_keys(relations: Mapping[str, Declaration]) -> list[PolymorphicKey]:
-    """Return the keys of the relations that are declared as belongsTo and polymorphic."""
-    return [
-        polymorphic_key(name, relation.mapping.get("polymorphic"))
-        for name, relation in relations.items()
-        if relation.mapping.get("type") == BELONGS_TO and relation.mapping.get("polymorphic")
-    ]
-
-
-def polymorphic_key(relation: str, declared: object) -> PolymorphicKey:
-    """Return the properties that LoopBack 3 uses for a relation with the key `polymorphic`.
-
-    Its value is the name of the belongsTo relation, an object, or `true` for the relation's own
-    name.
-    """
-    named = declared if isinstance(declared, Mapping) else {"selector": declared}
-    given = next((named[key] for key in ("selector", "as") if named.get(key)), True)
-    selector = relation if given is True else str(given)
-    start = SEPARATED.sub(lambda match: match[1].upper(), selector[0].lower() + selector[1:])
-    return PolymorphicKey(
-        str(named.get("foreignKey") or f"{start}Id"),
-        str(named.get("discriminator") or f"{start}Type"),
-    )
 
 
 def read_definition(merged: MergedModel) -> Definition:

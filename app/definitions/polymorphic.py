@@ -15,9 +15,10 @@ from app.properties.types import PropertyType
 from app.rest.fields.base import Text
 from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, Relation
 
-from .definition import Definition, PolymorphicKey, polymorphic_key
+from .definition import Definition
 from .foreign_keys import KEY_TYPES
 from .ids import key_type
+from .keys import PolymorphicKey, polymorphic_key
 from .related_models import RelatedModel, RelatedModels
 
 KEYS = ("selector", "as", "foreignKey", "discriminator", "idType")

@@ -63,6 +63,11 @@ class Models:
         return {**self.definitions, **self.remote, **self.containers, **self.plain}
 
     @property
+    def with_users(self) -> list[Definition]:
+        """All models."""
+        return [*self.all.values(), *([self.users] if self.users else [])]
+
+    @property
     def stored(self) -> list[Definition]:
         """The models with rows in the database, including users."""
         return [*self.definitions.values(), *([self.users] if self.users else [])]
@@ -97,7 +102,6 @@ json_models = AppState("models", factory=lambda _app: Models())
 def read_folder(app: Flask, folder: Path) -> Models:
     """Read the files; collect the models with rows, and the model of users."""
     models = Models()
-    id_form = FORMS[app.config["ID_TYPE"]]
     sources = read_models(folder, models.problems)
     models.modules = import_modules(app, folder, models.problems)
     beside = {source.code.stem for source in sources.values()}
@@ -105,9 +109,7 @@ def read_folder(app: Flask, folder: Path) -> Models:
     config = read_model_config(folder, models.problems)
     _warn_of_other_files(folder, models.problems)
     if config is not None:
-        models.public_roles = frozenset(
-            name for name in RESOURCES if config[name].mapping.get("public") is True
-        )
+        models.public_roles = _public_roles(config)
         _warn_of_entries(config, sources)
     merged_models = [merge(source, sources) for source in sources.values()]
     models.required = {merged.source.name.lower(): _required(merged) for merged in merged_models}
@@ -119,11 +121,21 @@ def read_folder(app: Flask, folder: Path) -> Models:
             _add(models, merged, app.config)
     chosen = _choose_users(served, configured, _tokens(folder, config))
     models.users = define_users(chosen) if chosen else None
-    for definition in [*models.all.values(), *([models.users] if models.users else [])]:
-        if definition.allows_by_default is None:
-            definition.allows_by_default = app.config["DEFAULT_PERMISSION"] == ALLOW
-        definition.rules = read_rules(definition, id_form)
+    for definition in models.with_users:
+        _read_permissions(definition, app.config)
     return models
+
+
+def _read_permissions(definition: Definition, settings: Settings) -> None:
+    """Set what a model allows: the rules of its file, and whether calls are allowed without one."""
+    if definition.allows_by_default is None:
+        definition.allows_by_default = settings["DEFAULT_PERMISSION"] == ALLOW
+    definition.rules = read_rules(definition, FORMS[settings["ID_TYPE"]])
+
+
+def _public_roles(config: Declaration) -> frozenset[str]:
+    """Return which of LoopBack 3's Role and RoleMapping `model-config.json` makes public."""
+    return frozenset(name for name in RESOURCES if config[name].mapping.get("public") is True)
 
 
 def _required(merged: MergedModel) -> frozenset[str]:

@@ -13,7 +13,8 @@ from app.rest.endpoint import Endpoint
 from app.rest.resource import Resource
 
 from .checks import check_owner_may_change
-from .definition import Definition, belongs_to
+from .definition import Definition
+from .keys import belongs_to
 from .owners import owner_property
 from .reading import Models, json_models
 from .related_models import USERS

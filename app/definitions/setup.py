@@ -106,7 +106,7 @@ def _embed(app: Flask, models: Models, resources: Iterable[Resource]) -> None:
     """Set what clients see of objects in rows of models, and in those of users."""
     known = find_visibilities(models.embeddable, resources)
     embedded_models.set(app, known)
-    for definition in [*models.all.values(), *([models.users] if models.users else [])]:
+    for definition in models.with_users:
         embed(definition, known)
 
 

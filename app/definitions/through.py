@@ -8,8 +8,8 @@ from app.database.session import db
 from app.properties.declaration import Declaration
 from app.rest.relations import THROUGH, Relation
 
-from .definition import belongs_to
 from .foreign_keys import ForeignKeys
+from .keys import belongs_to
 from .related_models import USERS, RelatedModel, RelatedModels
 from .roles import RESOURCES
 

@@ -142,6 +142,14 @@ def _explanation(found: Sequence[Rename]) -> str:
 def _possible(script: ops.MigrationScript) -> Iterator[Rename]:
     """Yield the renames that could explain differences between database and models."""
     changes = script.upgrade_ops.ops if script.upgrade_ops else []
+    yield from _renamed_tables(changes)
+    for change in changes:
+        if isinstance(change, ops.ModifyTableOps):
+            yield from _renamed_columns(change)
+
+
+def _renamed_tables(changes: Sequence[ops.MigrateOperation]) -> Iterator[Rename]:
+    """Yield pairs of a dropped and a created table that have most columns in common."""
     dropped = [change for change in changes if isinstance(change, ops.DropTableOp)]
     created = [change for change in changes if isinstance(change, ops.CreateTableOp)]
     for old, new in product(dropped, created):
@@ -149,9 +157,11 @@ def _possible(script: ops.MigrationScript) -> Iterator[Rename]:
         after = set(new.to_table().columns.keys())
         if len(before & after) > ALIKE * max(len(before), len(after)):
             yield Rename(old.table_name, None, new.table_name)
-    for change in changes:
-        if isinstance(change, ops.ModifyTableOps):
-            gone = [op.column_name for op in change.ops if isinstance(op, ops.DropColumnOp)]
-            added = [op.column.name for op in change.ops if isinstance(op, ops.AddColumnOp)]
-            for name, other in product(gone, added):
-                yield Rename(change.table_name, name, other)
+
+
+def _renamed_columns(change: ops.ModifyTableOps) -> Iterator[Rename]:
+    """Yield pairs of a dropped and an added column of a table."""
+    gone = [op.column_name for op in change.ops if isinstance(op, ops.DropColumnOp)]
+    added = [op.column.name for op in change.ops if isinstance(op, ops.AddColumnOp)]
+    for name, other in product(gone, added):
+        yield Rename(change.table_name, name, other)

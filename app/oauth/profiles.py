@@ -52,10 +52,15 @@ def read_profile(issuer: str, subject: object, claims: Claims) -> Profile:
     stored = (lookup_email(email) if isinstance(email, str) else "") or None
     # Not by equality alone, because 1 equals true.
     is_verified = stored is not None and (verified is True or verified == "true")
-    amr, acr = claims.get("amr"), claims.get("acr")
-    methods = tuple(word for word in amr if isinstance(word, str)) if isinstance(amr, list) else ()
+    acr = claims.get("acr")
     level = acr if isinstance(acr, str) else None
-    return Profile(issuer, subject, stored, is_verified, _kept(claims), methods, level)
+    return Profile(issuer, subject, stored, is_verified, _kept(claims), _methods(claims), level)
+
+
+def _methods(claims: Claims) -> tuple[str, ...]:
+    """Return the methods of an authentication, of which a provider may say nothing usable."""
+    amr = claims.get("amr")
+    return tuple(word for word in amr if isinstance(word, str)) if isinstance(amr, list) else ()
 
 
 def _kept(claims: Claims) -> dict[str, str]:

@@ -13,7 +13,7 @@ from app.database.ids import app_id_form
 from app.ids import Id
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint
-from app.rest.relations import BELONGS_TO
+from app.rest.relations import BELONGS_TO, Relation
 from app.rest.views.includes import MAX_LEVELS
 
 from .schemas import Json
@@ -122,14 +122,9 @@ class Security:
 
         `checks_row` is True if callers get a different error for a row that they may read.
         """
-        included = all(rules.decision(None) for rules in self._included)
-        if not (self.anonymous and included and self._may_create(None)) or self._endpoint.scope:
-            yield errors.AuthorizationRequired()
-            yield errors.InvalidToken()
-        elif self._takes_literal:
-            yield errors.AuthorizationRequired()
+        yield from self._errors_without_token()
         may_deny = self._may_deny() or (checks_row and self._may_only_read())
-        if not self._endpoint.scope and may_deny:
+        if may_deny and not self._endpoint.scope:
             yield self._denial()
         if self._may_change_admins:
             yield errors.AuthorizationRequired()
@@ -140,6 +135,15 @@ class Security:
             yield errors.AccessDenied()
         if self._app.config["PERSONAL_TOKENS"]:
             yield self._out_of_scope()
+
+    def _errors_without_token(self) -> Iterator[HTTPException]:
+        """Yield the errors of callers without a valid token."""
+        included = all(rules.decision(None) for rules in self._included)
+        if not (self.anonymous and included and self._may_create(None)) or self._endpoint.scope:
+            yield errors.AuthorizationRequired()
+            yield errors.InvalidToken()
+        elif self._takes_literal:
+            yield errors.AuthorizationRequired()
 
     def _takes_strength(self) -> bool:
         """Return True if users without any of the roles need several factors."""
@@ -247,7 +251,7 @@ def _rules_of(app: Flask, name: str, endpoint: Endpoint) -> list[MethodRules]:
 
 def _rules_of_included(app: Flask, collection: Collection) -> Iterator[MethodRules]:
     """Yield the rules that refuse includes of related rows; some includes are left out instead."""
-    served, compiled = served_collections.of(app), compiled_rules.of(app)
+    served = served_collections.of(app)
     seen, level = {collection.name}, [collection]
     for _ in range(MAX_LEVELS):
         relations = [
@@ -257,16 +261,22 @@ def _rules_of_included(app: Flask, collection: Collection) -> Iterator[MethodRul
             for relation in parent.shown_relations.values()
         ]
         for relation in relations:
-            method = "findById" if relation.kind == BELONGS_TO else "find"
-            target = served.get(relation.target)
-            is_ruled = target is not None and not target.resource.ruled_by_parent
-            if is_ruled and (relation.target, method) in compiled:
-                yield compiled[relation.target, method]
+            yield from _rules_of_relation(app, relation)
         names = {
             name for relation in relations for name in (relation.target, *relation.types.values())
         }
         new = (names & served.keys()) - seen
         seen, level = seen | new, [served[name] for name in new]
+
+
+def _rules_of_relation(app: Flask, relation: Relation) -> Iterator[MethodRules]:
+    """Yield the rules for reading the rows that a relation leads to, if they have any."""
+    method = "findById" if relation.kind == BELONGS_TO else "find"
+    target = served_collections.of(app).get(relation.target)
+    rules = compiled_rules.of(app).get((relation.target, method))
+    is_ruled = target is not None and not target.resource.ruled_by_parent
+    if is_ruled and rules is not None:
+        yield rules
 
 
 def _covers_more(reading: Decision, decisions: Sequence[Decision]) -> bool:

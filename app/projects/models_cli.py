@@ -12,6 +12,7 @@ from app.definitions.reading import json_models
 from app.definitions.related_models import USERS
 from app.definitions.served import Model, find_models
 from app.definitions.setup import report
+from app.rest.collection import Collection
 from app.rest.endpoint import Endpoint, served_endpoints, switched_off
 from app.rest.fields.base import Field
 from app.rest.views.collection import declared_endpoints
@@ -90,20 +91,23 @@ def _describe(model: Model) -> Iterator[str]:
         yield from _describe_remote(model.remote)
     if model.collection is None:
         return
-    collection = model.collection
-    resource, off = collection.resource, switched_off.current[collection.name]
+    resource, off = model.collection.resource, switched_off.current[model.collection.name]
     yield f"{model.name}\t{model.file or '-'}\ttable {model.table}"
-    for name, field in collection.schema.fields.items():
-        yield "\t".join(["  property", field.data_key or name, *_describe_field(field)])
-    for name, relation in resource.relations.items():
-        targets = ", ".join(dict.fromkeys(relation.types.values())) or relation.target
-        yield f"  relation\t{name}\t{relation.kind}\t{targets}"
+    yield from _describe_properties(model.collection)
     if resource.is_public:
         endpoints = declared_endpoints(resource)
         served = (endpoint for endpoint in endpoints if endpoint.method not in off)
         yield from _describe_endpoints(model.path, served)
     yield from (f"  switched off\t{method}" for method in off)
     yield from map(_describe_rule, resource.rules(current_app.config))
+
+
+def _describe_properties(collection: Collection) -> Iterator[str]:
+    for name, field in collection.schema.fields.items():
+        yield "\t".join(["  property", field.data_key or name, *_describe_field(field)])
+    for name, relation in collection.resource.relations.items():
+        targets = ", ".join(dict.fromkeys(relation.types.values())) or relation.target
+        yield f"  relation\t{name}\t{relation.kind}\t{targets}"
 
 
 def _describe_field(field: Field) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Checks of who may call a project's models."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from flask import Flask
 
@@ -21,20 +21,22 @@ def check_permissions(app: Flask, models: Iterable[tuple[str, str]]) -> Iterator
     rules = compiled_rules.of(app)
     for name, resource in models:
         served = _served_methods(app, resource)
-        if served and not any(rules[resource, method].allows_somebody for method in served):
+        decided = {method: rules[resource, method] for method in served}
+        if served and not any(rule.allows_somebody for rule in decided.values()):
             yield (
                 f"{name} can be reached by nobody: no rule allows a call, and DEFAULT_PERMISSION"
                 f" is {default}."
             )
-        writing = [
-            method
-            for method, access in served.items()
-            if access == WRITE
-            and not method.startswith(RELATED)
-            and rules[resource, method].decision(None).others
-        ]
+        writing = [method for method in _writing(served) if decided[method].decision(None).others]
         if writing and default == ALLOW:
             yield f"{name} can be written to by everybody, without a token: {', '.join(writing)}."
+
+
+def _writing(served: Mapping[str, str]) -> Iterator[str]:
+    """Yield the methods that write rows of a resource itself."""
+    for method, access in served.items():
+        if access == WRITE and not method.startswith(RELATED):
+            yield method
 
 
 def _served_methods(app: Flask, resource: str) -> dict[str, str]:

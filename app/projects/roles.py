@@ -55,7 +55,7 @@ def check_roles(app: Flask) -> Iterator[str]:
 def _named_roles(app: Flask) -> Iterator[NamedRole]:
     """Yield the roles in the rules of the project's models."""
     models, collections = json_models.of(app), served_collections.of(app)
-    for definition in [*models.all.values(), *([models.users] if models.users else [])]:
+    for definition in models.with_users:
         collection = collections.get(USERS if definition is models.users else definition.plural)
         for declared, rule in definition.rules:
             if isinstance(rule.principal, str):

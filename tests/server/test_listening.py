@@ -24,7 +24,7 @@ def read(monkeypatch):
             monkeypatch.delenv(name, raising=False)
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        return runpy.run_path(str(ROOT / "app" / "projects" / "gunicorn_settings.py"))
+        return runpy.run_path(str(ROOT / "app" / "commandline" / "gunicorn_settings.py"))
 
     return read
 

@@ -149,7 +149,7 @@ def test_a_worker_that_is_stopped_while_it_starts_ends_at_once(database_url, tmp
     settings, starting = tmp_path / "gunicorn.conf.py", tmp_path / "starting"
     settings.write_text(f"""
 import pathlib, time
-from app.projects.gunicorn_settings import *
+from app.commandline.gunicorn_settings import *
 
 def post_fork(server, worker):
     if worker.age == 2:

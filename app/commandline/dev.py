@@ -11,9 +11,9 @@ from pathlib import Path
 
 import click
 
+from app.projects.folder import project_folder
 from app.server import listening
 
-from .folder import project_folder
 from .run import migrate_and_serve
 
 # Seconds between two checks of the files.

@@ -22,7 +22,7 @@ class Server(Application):
 
     def load_config(self) -> None:
         """Read the settings; the command line does not belong to gunicorn."""
-        self.load_config_from_module_name_or_filename("python:app.projects.gunicorn_settings")
+        self.load_config_from_module_name_or_filename("python:app.commandline.gunicorn_settings")
         arguments = self._arguments()
         if file := arguments.config or get_default_config_file():
             self.load_config_from_file(file)
@@ -35,7 +35,7 @@ class Server(Application):
 
     def load(self) -> Flask:
         """Create the app."""
-        app: Flask = import_module("ostiary.wsgi").app
+        app: Flask = import_module("app.commandline.wsgi").app
         return app
 
     def _arguments(self) -> Namespace:

@@ -36,7 +36,7 @@ def run(ctx: click.Context, no_migrate: bool) -> None:
 
 def migrate_and_serve(ctx: click.Context, **settings: object) -> None:
     """Migrate the database, and serve with these gunicorn settings until a signal."""
-    # As in `ostiary.wsgi`, which enables it.
+    # As in `wsgi.py`, which enables it.
     gc.disable()
     server = make_server(**settings)
     # Imported once for both processes.
@@ -47,7 +47,7 @@ def migrate_and_serve(ctx: click.Context, **settings: object) -> None:
 
 def make_server(**settings: object) -> "Server":
     """Return gunicorn with these settings; it reads its environment at import."""
-    server: Server = import_module("app.projects.server").Server(**settings)
+    server: Server = import_module("app.commandline.server").Server(**settings)
     return server
 
 

@@ -4,33 +4,20 @@ from importlib import import_module
 from typing import Any
 
 import click
+from flask import Flask
 from flask.cli import FlaskGroup, ScriptInfo, routes_command, shell_command
 
 from app.config import ConfigurationError
+from app.projects.commands import COMMANDS
+from app.projects.folder import enter_project
 
-from .folder import enter_project
 from .packages import added_names, find_command
 
-# The modules of the app's commands, imported when they are called.
-COMMANDS = {
-    "db": "app.migrate.cli",
-    "users": "app.factors.cli",
-    "factors": "app.factors.cli",
-    "tokens": "app.users.commands.tokens",
-    "roles": "app.users.commands.roles",
-    "audit": "app.users.commands.audit",
-    "outbox": "app.outbox.cli",
-    "datasources": "app.datasources.cli",
-    "models": "app.projects.models_cli",
-    "providers": "app.oauth.cli",
-    "upgrade": "app.projects.upgrade",
-    "fixtures": "app.projects.fixtures.cli",
-}
 # Modules of commands that need no app, imported when called.
 MODULES = {
-    "dev": "app.projects.dev",
+    "dev": "app.commandline.dev",
     "new": "app.projects.new",
-    "run": "app.projects.run",
+    "run": "app.commandline.run",
 }
 # Commands that need no project either, besides those of packages.
 WITHOUT_PROJECT = {"new"}
@@ -72,6 +59,16 @@ class ProjectGroup(FlaskGroup):
             command: click.Command = getattr(import_module(MODULES[name]), name)
             return command
         return super().get_command(ctx, name)
+
+
+def create_app() -> Flask:
+    """Create the project's app, importing its code only now: not every command needs it."""
+    try:
+        enter_project()
+        app: Flask = import_module("app.factory").create_app()
+    except ConfigurationError as error:
+        raise click.ClickException(str(error)) from None
+    return app
 
 
 def _enter() -> None:

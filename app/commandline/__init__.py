@@ -1,0 +1,1 @@
+"""The command `ostiary`: its commands that need no app, and those that start one."""
