@@ -16,7 +16,7 @@ from app.problems import Problems, suggest
 from .callbacks import Callback
 from .errors import ConfigError, ConfigWarning, NotSupportedError, VariableError, raise_problems
 from .http.auth import auth_factory
-from .http.client import Client
+from .http.client import HttpClient
 from .http.host_policy import HostPolicy
 from .http.transport import Transport
 from .nesting import check_levels
@@ -78,7 +78,7 @@ class DataSource:
         self._context = _source_context(filled, loaded)
         policy = HostPolicy()
         options = options_in_effect(self._context.options)
-        self._client = Client(
+        self._client = HttpClient(
             self,
             Transport(policy, options["pool.maxSockets"]),
             self._context,

@@ -68,7 +68,7 @@ class Scope(fields.Field[list[str]]):
         return words
 
 
-class ProviderSchema(marshmallow.Schema):
+class ProviderSettingsSchema(marshmallow.Schema):
     """An entry of PROVIDERS: the keys of LoopBack 3's `providers.json`, and a few more."""
 
     class Meta:

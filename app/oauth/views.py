@@ -37,7 +37,7 @@ MAX_BROWSER_TOKEN = 64
 # The parameters of a provider's response, with the maximum characters of each.
 ANSWER = {"code": MAX_CODE, "state": 64, "iss": MAX_ISSUER, "error": 64}
 
-View = Callable[[ProviderClient, ProviderRoute], ResponseReturnValue]
+ProviderView = Callable[[ProviderClient, ProviderRoute], ResponseReturnValue]
 
 
 def init_app(app: Flask) -> None:
@@ -76,8 +76,8 @@ def _add(
     client: ProviderClient,
     route: ProviderRoute,
     kind: str,
-    begin: View,
-    finish: View,
+    begin: ProviderView,
+    finish: ProviderView,
 ) -> None:
     name = f"{client.provider.name}-{kind}"
     callback = partial(finish, client, route)
@@ -88,7 +88,7 @@ def _add(
         bp.add_url_rule(route.callback_path, f"{name}-posted", posted, methods=["POST"])
 
 
-def _with_redirect(view: View) -> View:
+def _with_redirect(view: ProviderView) -> ProviderView:
     """Wrap a view, so that failures are redirects if the settings say so."""
 
     @wraps(view)

@@ -18,7 +18,7 @@ from .apps import SharedApp, build_project, close, migrate_project
 from .databases import Database, PostgresDatabase, SqliteDatabase, create_postgres_database
 
 
-class Session:
+class ProcessState:
     """The databases and apps of a process that tests a project."""
 
     def __init__(self, project: Path, folder: Path, postgres_server: str, worker: str) -> None:

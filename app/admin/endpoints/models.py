@@ -75,7 +75,7 @@ def served_models() -> dict[str, "Model"]:
     return {model.resource: model for model in models}
 
 
-def describe(model: "Model", schemas: "Schemas") -> Mapping[str, object]:
+def describe(model: "Model", schemas: "DocumentSchemas") -> Mapping[str, object]:
     """Return the description of a model, without its rows."""
     collection = served_collections.current[model.resource]
     name = collection.model.__name__
@@ -94,13 +94,13 @@ def describe(model: "Model", schemas: "Schemas") -> Mapping[str, object]:
 
 
 @dataclass(frozen=True)
-class Schemas:
+class DocumentSchemas:
     """The named schemas of the OpenAPI document."""
 
     named: Mapping[str, Json]
 
     @classmethod
-    def read(cls) -> "Schemas":
+    def read(cls) -> "DocumentSchemas":
         """Return the schemas of the current app."""
         return cls(json.loads(document_text.current())["components"]["schemas"])
 
@@ -178,7 +178,7 @@ def _rule(rule: Rule) -> Mapping[str, object]:
 @call("findModels", READ, "GET /models", answer=[ModelSchema])
 def find_models() -> Sequence[Mapping[str, object]]:
     """List the models that are served: their schemas, relations and rules."""
-    schemas = Schemas.read()
+    schemas = DocumentSchemas.read()
     return [describe(model, schemas) for model in served_models().values()]
 
 
@@ -195,4 +195,4 @@ def find_model(name: str) -> Mapping[str, object]:
     if model is None:
         raise errors.ModelNotFound("model", name)
     rows = None if model.collection is None else model.collection.rows.count([])
-    return {**describe(model, Schemas.read()), "rows": rows}
+    return {**describe(model, DocumentSchemas.read()), "rows": rows}

@@ -17,7 +17,7 @@ from app.connector.request.encoding import read_files, serialize_headers
 from app.connector.request.model import Request
 from app.connector.response import RawResponse, Response, alias
 from app.connector.retry import retry_delay
-from app.connector.settings.options import Options, read_options
+from app.connector.settings.options import CallOptions, read_options
 from app.connector.types import JsonValue, Values
 
 from .responses import decode_body, describe_error, error_for_status
@@ -38,7 +38,7 @@ class Call:
 
     operation: str
     request: Request
-    options: Options
+    options: CallOptions
     select: Callable[[Response], JsonValue]
     response: Response | None = None
     result: JsonValue = None
@@ -107,7 +107,7 @@ _extra_headers: ContextVar[tuple[tuple[object, Values], ...]] = ContextVar(
 )
 
 
-class Client:
+class HttpClient:
     """Executes the calls of one data source and sends its signals."""
 
     def __init__(

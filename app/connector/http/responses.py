@@ -21,7 +21,7 @@ from app.connector.redaction import Redactor
 from app.connector.request.model import Request
 from app.connector.response import RawResponse, Response, remote_message
 from app.connector.retry import read_retry_after
-from app.connector.settings.options import Options
+from app.connector.settings.options import CallOptions
 from app.connector.types import JsonValue
 from app.connector.values import parse_json
 
@@ -125,7 +125,7 @@ _ERRORS: dict[int, type[HTTPStatusError]] = {
 }
 
 
-def error_for_status(response: Response, options: Options) -> HTTPStatusError | None:
+def error_for_status(response: Response, options: CallOptions) -> HTTPStatusError | None:
     """Return the error for the status of a response, None for a success."""
     status = response.status_code
     if status < 400 and not (status in REDIRECTS and options.follow_redirects):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from operator import attrgetter
 
-from app.connector.http.client import Client
+from app.connector.http.client import HttpClient
 from app.connector.request.builder import RequestBuilder, SourceContext
 from app.connector.response import Response
 from app.connector.settings.loading import BASE_URL_MESSAGE, is_base_url, load
@@ -34,7 +34,11 @@ class OperationCompiler:
     """
 
     def __init__(
-        self, context: SourceContext, client: Client, problems: Problems, reserved: Collection[str]
+        self,
+        context: SourceContext,
+        client: HttpClient,
+        problems: Problems,
+        reserved: Collection[str],
     ) -> None:
         self.functions: dict[str, Operation] = {}
         self.templates: list[Operation | None] = []

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from app.connector.callbacks import Callback, deliver, split_callback
 from app.connector.errors import UnknownVariableError, VariableError
-from app.connector.http.client import Call, Client
+from app.connector.http.client import Call, HttpClient
 from app.connector.redaction import MASK
 from app.connector.request.builder import RequestBuilder
 from app.connector.request.model import Request
@@ -35,7 +35,7 @@ class Operation:
         parameters: list[Parameter],
         select: Callable[[Response], JsonValue],
         paginator: Paginator,
-        client: Client,
+        client: HttpClient,
     ) -> None:
         self.name = self.__name__ = name
         self._builder = builder

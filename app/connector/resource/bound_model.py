@@ -15,7 +15,7 @@ from app.connector.errors import (
     VariableError,
     raise_problems,
 )
-from app.connector.http.client import Call, Client
+from app.connector.http.client import Call, HttpClient
 from app.connector.request.builder import RequestBuilder, SourceContext
 from app.connector.request.url import percent_encode
 from app.connector.settings.options import TEMPLATE, default_values
@@ -138,7 +138,7 @@ class BoundModel:
         id_name: str,
         filter_style: str,
         context: SourceContext,
-        client: Client,
+        client: HttpClient,
     ) -> None:
         if filter_style not in FILTER_STYLES:
             raise NotSupportedError(f"filter_style must be one of {', '.join(FILTER_STYLES)}")

@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Select, literal_column, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from app.database.execution import Read, Result
+from app.database.execution import ReadCursor, Result
 from app.database.faults import error_code, error_reason, is_timeout
 from app.database.reading import PRIMARY, Work
 from app.database.session import TRANSACTION
@@ -63,7 +63,7 @@ POSITION = PreparedStatement(select(literal_column(WRITTEN, BigInteger()).label(
 class StandbyStatement(PreparedStatement):
     """A prepared statement that may run on a standby."""
 
-    def _execute(self, values: Mapping[str, Any], read: Read[Result]) -> Result:
+    def _execute(self, values: Mapping[str, Any], read: ReadCursor[Result]) -> Result:
         if standby := chosen():
             try:
                 with answering(standby):
