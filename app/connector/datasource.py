@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Self
 
 from app.connector.http.client import Call, CallLimit
+from app.connector.http.connection import HostPolicy
 from app.connector.request.encoding import validate_header
 from app.connector.settings.loading import read_settings, substitute_environment
 from app.plurals import pluralize
@@ -17,7 +18,6 @@ from .callbacks import Callback
 from .errors import ConfigError, ConfigWarning, NotSupportedError, VariableError, raise_problems
 from .http.auth import auth_factory
 from .http.client import HttpClient
-from .http.host_policy import HostPolicy
 from .http.transport import Transport
 from .nesting import check_levels
 from .operation.compiler import OperationCompiler

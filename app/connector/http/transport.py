@@ -22,8 +22,7 @@ from app.connector.response import RawResponse
 from app.connector.settings.options import CallOptions
 from app.connector.values import MISSING
 
-from .connection import Adapter, Limits, current_limits
-from .host_policy import HostPolicy
+from .connection import Adapter, HostPolicy, Limits, current_limits
 
 _CHUNK = 65536
 #: Maximum bytes of headers and framing of a response beyond twice `maxResponseBytes`.
