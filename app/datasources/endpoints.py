@@ -16,7 +16,7 @@ from app.access.rules import AUTHENTICATED, EXECUTE, READ, Rule, allow, parse_ru
 from app.config import ConfigurationError
 from app.connector import DataSource, Operation, Response, Variable, VariableError
 from app.connector.errors import MissingVariableError
-from app.connector.operation.parameters import Argument
+from app.connector.operation.operation import Argument
 from app.connector.types import JsonObject, JsonValue
 from app.errors import BLANK, RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.ids import FORMS

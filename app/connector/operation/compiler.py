@@ -12,9 +12,8 @@ from app.connector.settings.schema import OperationSettings, TemplateSettings
 from app.connector.types import JsonValue, Settings
 from app.problems import Problems, join_path
 
-from .operation import Operation
+from .operation import Operation, Parameter, check_parameters, extend_template, read_parameters
 from .pagination import make_paginator
-from .parameters import Parameter, check_parameters, extend_template, read_parameters
 from .response_path import ResponsePath
 
 # Seconds; a shorter read time-out was probably meant in seconds instead of milliseconds.
