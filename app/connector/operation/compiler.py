@@ -142,7 +142,7 @@ def _selector(template: Settings, problems: Problems, path: str) -> Callable[[Re
         return lambda response: response
     if response_path is None:
         return attrgetter("body")
-    return lambda response: response_path.select(response.body)
+    return response_path.select_from
 
 
 def _warn(template: Settings, builder: RequestBuilder, problems: Problems, path: str) -> None:

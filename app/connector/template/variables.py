@@ -3,10 +3,11 @@
 import copy
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
-from app.connector.errors import MissingVariableError, VariableTypeError, translate_errors
+from app.connector.errors import MissingVariableError, VariableTypeError
 from app.connector.redaction import scalar_texts
 from app.connector.types import JsonObject, JsonValue, Settings, Values
 from app.connector.values import TYPES, Coercer, EnvText, environment_values, known_type
@@ -130,12 +131,11 @@ class Variable:
         return None
 
     def _coerce(self, coercer: Coercer, value: object) -> object:
-        def error(_error: Exception) -> VariableTypeError:
-            message = f"Variable {self.name} must be {TYPES[self.type].phrase}"
-            return VariableTypeError(message if self.secret else f"{message}, got {_short(value)}")
-
-        with translate_errors((ValueError, OverflowError), error):
+        with suppress(ValueError, OverflowError):
             return coercer(value)
+        # Outside of the block: the coercer's error may contain the value.
+        message = f"Variable {self.name} must be {TYPES[self.type].phrase}"
+        raise VariableTypeError(message if self.secret else f"{message}, got {_short(value)}")
 
     def _enum_message(self, value: object) -> str:
         if self.secret:
