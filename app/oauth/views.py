@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial, wraps
 from urllib.parse import urlencode
 
-from flask import Blueprint, Flask, Response, current_app, jsonify, request
+from flask import Blueprint, Flask, Response, jsonify, request
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import HTTPException, Unauthorized
@@ -15,6 +15,8 @@ from app.rest.requests.bodies import read_body
 from app.users.schemas import AccessTokenSchema
 from app.users.sessions.assurance import require_recent_of_strong
 from app.users.sessions.cookies import (
+    cookie_flags,
+    has_secure_cookies,
     require_same_site,
     set_cookie,
     set_login_cookies,
@@ -211,14 +213,8 @@ def _failure_url(route: ProviderRoute, url: str, error: HTTPException) -> str:
 
 def _to_provider(url: str, browser_token: str) -> Response:
     response = _redirect(url)
-    response.set_cookie(
-        _cookie_name(),
-        browser_token,
-        max_age=FLOW_LIFETIME,
-        httponly=True,
-        samesite="Lax",
-        secure=_is_secure(),
-    )
+    flags = cookie_flags(path="/")
+    response.set_cookie(_cookie_name(), browser_token, max_age=FLOW_LIFETIME, **flags)
     return response
 
 
@@ -232,8 +228,4 @@ def _browser_token() -> str:
 
 
 def _cookie_name() -> str:
-    return f"{SECURE_PREFIX if _is_secure() else ''}{FLOW_COOKIE}"
-
-
-def _is_secure() -> bool:
-    return bool(current_app.config["PUBLIC_URL"].startswith("https:"))
+    return f"{SECURE_PREFIX if has_secure_cookies() else ''}{FLOW_COOKIE}"
