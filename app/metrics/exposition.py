@@ -2,7 +2,8 @@
 
 gunicorn's master opens the port before it forks, and each worker answers on a daemon thread. So
 there is no extra process to supervise, and no thread in the master, which would be interrupted by
-the fork. If a worker hangs, another one accepts the connection."""
+the fork. If a worker hangs, another one accepts the connection.
+"""
 
 import os
 import shutil
