@@ -16,8 +16,8 @@ import pytest
 if TYPE_CHECKING:
     from flask import Flask
 
+    from app.testing.apps import ProcessState
     from app.testing.databases import Database
-    from app.testing.session import ProcessState
     from ostiary.testing import Client, Login, Mails, Users
 
 OPTION = "ostiary_databases"
@@ -66,7 +66,7 @@ def ostiary_session(
     server = os.environ.get("TEST_DATABASE_URL", "")
     worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
     with _one_sentence():
-        session: ProcessState = import_module("app.testing.session").ProcessState(
+        session: ProcessState = import_module("app.testing.apps").ProcessState(
             project, folder, server, worker
         )
     yield session
