@@ -14,6 +14,7 @@ from app.connector.settings.loading import read_settings, substitute_environment
 from app.plurals import pluralize
 from app.problems import Problems, suggest
 
+from .bound_model import BoundModel
 from .callbacks import Callback
 from .errors import ConfigError, ConfigWarning, NotSupportedError, VariableError, raise_problems
 from .http.auth import auth_factory
@@ -24,7 +25,6 @@ from .operation.compiler import OperationCompiler
 from .operation.operation import Operation
 from .redaction import Redactor
 from .request.builder import SourceContext
-from .resource.bound_model import BoundModel
 from .settings.loading import check_settings, secrets_in_settings
 from .settings.options import (
     TEMPLATE,

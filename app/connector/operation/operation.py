@@ -14,9 +14,9 @@ from app.connector.redaction import MASK
 from app.connector.request.builder import RequestBuilder
 from app.connector.request.model import Request
 from app.connector.response import Response
-from app.connector.template.variables import Variable
 from app.connector.types import JsonObject, JsonValue, Settings, Values
 from app.connector.values import EnvText
+from app.connector.variables import Variable
 from app.problems import Problems, join_path, suggest, type_name
 
 from .pagination import Pages, Paginator, items_of

@@ -7,11 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
-from app.connector.errors import MissingVariableError, VariableTypeError
-from app.connector.redaction import scalar_texts
-from app.connector.types import JsonObject, JsonValue, Settings, Values
-from app.connector.values import TYPES, Coercer, EnvText, environment_values, known_type
 from app.problems import Problems, closest, join_path, type_name
+
+from .errors import MissingVariableError, VariableTypeError
+from .redaction import scalar_texts
+from .types import JsonObject, JsonValue, Settings, Values
+from .values import TYPES, Coercer, EnvText, environment_values, known_type
 
 _HEAD = re.compile(r"\{([!^]?)([A-Za-z_$][A-Za-z0-9_$]*)\s*")
 _BRACE = re.compile("[{}]")
