@@ -1,6 +1,7 @@
 """Attempts to deliver an event, and their outcomes.
 
-A new kind of delivery is a subscriber: see `subscribe` in `registry.py`."""
+A new kind of delivery is a subscriber: see `subscribe` in `registry.py`.
+"""
 
 import logging
 import math
