@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 import marshmallow
 from marshmallow import EXCLUDE, INCLUDE, ValidationError, fields, validate
 
-from app.rest.fields.base import Schema, Timestamp
-from app.rest.fields.json import Object
+from app.fields.base import Schema, Timestamp
+from app.fields.json import Object
 from app.settings import is_address
 
 from .models import MAX_ISSUER

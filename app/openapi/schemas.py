@@ -8,8 +8,8 @@ from apispec.ext.marshmallow.common import make_schema_key
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask
 
+from app.fields.base import Number
 from app.rest.collection import Collection, served_collections
-from app.rest.fields.base import Number
 from app.rest.filters.tree import OTHERS
 from app.rest.relations import Relation
 from app.rest.views.own_endpoints import collection_with

@@ -11,9 +11,9 @@ from marshmallow.exceptions import ValidationError
 from app.audit.entries import Action
 from app.audit.models import MAX_ACTION
 from app.database.ids import IntegerId
-from app.rest.fields.base import Schema, Text, Timestamp, not_blank
-from app.rest.fields.ids import Id
-from app.rest.fields.json import Object
+from app.fields.base import Schema, Text, Timestamp, not_blank
+from app.fields.ids import Id
+from app.fields.json import Object
 from app.settings import Settings
 
 from .names import (

@@ -17,8 +17,8 @@ from app.database.reading import RowReader
 from app.database.session import connection, db, transaction
 from app.database.statements import PreparedStatement
 from app.errors import DatabaseTimeout
-from app.rest.fields import json as json_fields
-from app.rest.fields.base import MAX_TEXT
+from app.fields import json as json_fields
+from app.fields.base import MAX_TEXT
 from app.rest.filters.columns import is_json, is_text
 
 Read = TypeVar("Read")
