@@ -13,8 +13,9 @@ from app.access.rules import READ
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, served_endpoints, switched_off
 
+from .filter_schemas import DocumentPart
 from .operation import ARGUMENT, EndpointOperation
-from .schemas import DocumentPart, Schemas
+from .schemas import Schemas
 from .security import security_schemes
 from .tags import add_components
 

@@ -38,7 +38,8 @@ from app.rest.requests.bodies import MAX_DEPTH as MAX_BODY_DEPTH
 from app.rest.requests.parameters import MAX_DEPTH
 from app.rest.views.paging import LINK, TOTAL_COUNT
 
-from .schemas import DocumentPart, Schemas, any_of, id_schema, model_name, ref
+from .filter_schemas import DocumentPart
+from .schemas import Schemas, any_of, id_schema, model_name, ref
 from .security import Security, find_links
 from .tags import NOT_MODIFIED, TAG_HEADER, is_tagged_read, precondition_parameters, tag_errors
 

@@ -14,9 +14,7 @@ from app.rest.filters.tree import OTHERS
 from app.rest.relations import Relation
 from app.rest.views.own_endpoints import collection_with
 
-from .filter_schemas import filter_schema, where_schema
-
-DocumentPart = dict[str, Any]
+from .filter_schemas import DocumentPart, filter_schema, where_schema
 
 # The suffix of a schema's second name.
 ANSWER, BODY = "Answer", "Body"

@@ -16,7 +16,7 @@ from app.rest.endpoint import Endpoint
 from app.rest.relations import BELONGS_TO
 from app.rest.views.includes import MAX_LEVELS
 
-from .schemas import DocumentPart
+from .filter_schemas import DocumentPart
 
 # An id that no user has: a logged-in user whom no rule names.
 ANY_USER_ID = 0

@@ -10,7 +10,7 @@ from app.rest.endpoint import Endpoint
 from app.rest.requests.preconditions import IF_MATCH, IF_NONE_MATCH, MAX_LENGTH, TOO_LONG
 from app.rest.views.tagged import ETAG
 
-from .schemas import DocumentPart
+from .filter_schemas import DocumentPart
 
 TAGS: DocumentPart = {"type": "string", "maxLength": MAX_LENGTH}
 PARAMETERS: dict[str, DocumentPart] = {

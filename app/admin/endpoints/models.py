@@ -17,6 +17,7 @@ from app.access.rules import READ, Rule, UserPrincipal
 from app.admin.calls import call
 from app.admin.schemas import AccessSchema, CountedModelSchema, ModelSchema
 from app.openapi import document_text
+from app.openapi.filter_schemas import DocumentPart
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, served_endpoints
 from app.rest.relations import Relation
@@ -59,8 +60,6 @@ def _may_call(model: str, endpoint: Endpoint) -> bool:
     return bool(grant.decision) and (grant.decision.others or grant.by_row or is_of_row)
 
 
-Json = dict[str, Any]
-
 # How the OpenAPI document refers to a schema.
 REFERENCE = "#/components/schemas/"
 
@@ -97,16 +96,16 @@ def describe(model: "Model", schemas: "DocumentSchemas") -> Mapping[str, object]
 class DocumentSchemas:
     """The named schemas of the OpenAPI document."""
 
-    named: Mapping[str, Json]
+    named: Mapping[str, DocumentPart]
 
     @classmethod
     def read(cls) -> "DocumentSchemas":
         """Return the schemas of the current app."""
         return cls(json.loads(document_text.current())["components"]["schemas"])
 
-    def resolve(self, name: str) -> Json:
+    def resolve(self, name: str) -> DocumentPart:
         """Return a schema with its references replaced by the schemas that they name."""
-        resolved: Json = self._resolve(self.named[name], (name,))
+        resolved: DocumentPart = self._resolve(self.named[name], (name,))
         return resolved
 
     def _resolve(self, part: Any, within: tuple[str, ...]) -> Any:
