@@ -22,7 +22,7 @@ from app.errors import TooManyUploads
 from app.hashing.slots import hash_slots
 from app.observability import health
 
-from .connection import MIN_PROGRESS, ClientConnection, Uploads, WaitingConnections
+from .connection import ClientConnection, WaitingConnections
 from .errors import send_error
 from .hash_queue import HashQueue
 from .incoming import IncomingRequest
@@ -30,6 +30,7 @@ from .listening import check_options
 from .outgoing import ClientGoneError, UnreadAnswerError
 from .resources import TRIM_INTERVAL, fit_connections, trim_malloc
 from .threads import Threads
+from .uploads import MIN_PROGRESS, Uploads
 
 # Errors if the process, or the machine, cannot open more files.
 OUT_OF_FILES = {errno.EMFILE, errno.ENFILE}
