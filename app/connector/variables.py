@@ -17,6 +17,7 @@ from .values import TYPES, Coercer, EnvText, environment_values, known_type
 _HEAD = re.compile(r"\{([!^]?)([A-Za-z_$][A-Za-z0-9_$]*)\s*")
 _BRACE = re.compile("[{}]")
 _TYPE = re.compile(r":([A-Za-z0-9_]+)\}")
+_MAX_SHOWN_LENGTH = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,6 @@ def _closing_braces(text: str) -> dict[int, int]:
         elif opened:
             closing[opened.pop()] = brace.start()
     return closing
-
-
-_MAX_SHOWN_LENGTH = 80
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,10 @@ from .sources import call_remote, create_sources, limit_calls
 TYPES = {"string", "number", "integer", "boolean", "object", "array"}
 # The part of a request for arguments of a variable that has no place in HTTP.
 PARTS = {"options": "header", "method": "query"}
+# Names of data sources, functions and arguments that are allowed in a path.
+SEGMENT = re.compile(r"[A-Za-z]\w*", re.ASCII)
+# The name of the blueprint that is registered after those of data sources.
+LAST = "openapi"
 
 
 def part_of_request(argument: Argument) -> str:
@@ -155,12 +159,6 @@ def _validate(operation: Operation, values: JsonObject) -> None:
             problems[name] = [str(error)]
     if problems:
         raise ValidationError(problems)
-
-
-# Names of data sources, functions and arguments that are allowed in a path.
-SEGMENT = re.compile(r"[A-Za-z]\w*", re.ASCII)
-# The name of the blueprint that is registered after those of data sources.
-LAST = "openapi"
 
 
 def init_app(app: Flask) -> None:

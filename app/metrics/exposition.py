@@ -28,6 +28,13 @@ from .counting import EventCounter, GaugeSampler, OutboxCollector, RequestCounte
 # In memory: writing to a mapped file kills the process if the disk is full.
 MEMORY = Path("/dev/shm")  # noqa: S108 its folders are made by mkdtemp
 PREFIX = "ostiary-metrics-"
+#: Seconds for Prometheus to send a request and to read the response.
+CLIENT_TIMEOUT = 5.0
+#: Seconds between two samples of a process's connections and hashes.
+SAMPLE_INTERVAL = 1.0
+# The environment variable with the open port's file descriptor when gunicorn replaces itself
+# (SIGUSR2).
+INHERITED = "OSTIARY_METRICS_FD"
 
 
 class ProcessFiles(Collector):
@@ -101,15 +108,6 @@ def _lives(pid: int) -> bool:
     except PermissionError:
         return True
     return True
-
-
-#: Seconds for Prometheus to send a request and to read the response.
-CLIENT_TIMEOUT = 5.0
-#: Seconds between two samples of a process's connections and hashes.
-SAMPLE_INTERVAL = 1.0
-# The environment variable with the open port's file descriptor when gunicorn replaces itself
-# (SIGUSR2).
-INHERITED = "OSTIARY_METRICS_FD"
 
 
 class Metrics:

@@ -20,6 +20,24 @@ ProviderEntry = Mapping[str, Any]
 
 # LoopBack 3's default of `successRedirect`.
 LOGIN_SUCCESS, LINK_SUCCESS = "/auth/account", "/link/account"
+# Keys of `providers.json` that need no equivalent here.
+IGNORED = {
+    "authOptions",
+    "authScheme",
+    "authType",
+    "autoLogin",
+    "callbackURL",
+    "emailOptional",
+    "failureFlash",
+    "profileFields",
+    "session",
+    "setAccessToken",
+    "strategy",
+    "successFlash",
+    "successReturnToOrRedirect",
+    "userInfoURL",
+}
+NAME = re.compile(r"[\w-]{1,64}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -88,26 +106,6 @@ def _route(path: str, callback: str | None, success: str, entry: ProviderEntry) 
         entry["failureQueryString"],
         entry["json"],
     )
-
-
-# Keys of `providers.json` that need no equivalent here.
-IGNORED = {
-    "authOptions",
-    "authScheme",
-    "authType",
-    "autoLogin",
-    "callbackURL",
-    "emailOptional",
-    "failureFlash",
-    "profileFields",
-    "session",
-    "setAccessToken",
-    "strategy",
-    "successFlash",
-    "successReturnToOrRedirect",
-    "userInfoURL",
-}
-NAME = re.compile(r"[\w-]{1,64}", re.ASCII)
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,30 @@ SERVICE_ERRORS = (
     errors.TemporarilyUnavailable(),
     errors.DatabaseTimeout(),
 )
+BODILESS = ("GET", "DELETE")
+ARGUMENT = re.compile(r"<(?:[^<>:]+:)?(\w+)>")
+COUNT: DocumentPart = {
+    "name": "count",
+    "in": "query",
+    "description": f"Whether the answer has `{TOTAL_COUNT}`, which takes one more query.",
+    "schema": {"type": "boolean", "default": False},
+}
+PAGE_HEADERS = {
+    LINK: {
+        "description": 'The next page, with `rel="next"`, when rows are left.',
+        "schema": {"type": "string"},
+    },
+    TOTAL_COUNT: {
+        "description": "The number of rows of all pages, with `count=true`.",
+        "schema": {"type": "integer", "minimum": 0},
+    },
+}
+PART = "The part that `Range` asks for."
+UNCHANGED: DocumentPart = {"description": "The client has it already."}
+REDIRECT: DocumentPart = {
+    "description": "Done, with the address that `redirect` asked for.",
+    "headers": {"Location": {"schema": {"type": "string"}}},
+}
 
 
 def body_errors() -> list[HTTPException]:
@@ -120,32 +144,6 @@ def _response(errors_: list[HTTPException]) -> DocumentPart:
         **({"headers": RETRY_AFTER} if is_temporary else {}),
         "content": {"application/json": {"schema": ref("ErrorResponse"), "examples": bodies}},
     }
-
-
-BODILESS = ("GET", "DELETE")
-ARGUMENT = re.compile(r"<(?:[^<>:]+:)?(\w+)>")
-COUNT: DocumentPart = {
-    "name": "count",
-    "in": "query",
-    "description": f"Whether the answer has `{TOTAL_COUNT}`, which takes one more query.",
-    "schema": {"type": "boolean", "default": False},
-}
-PAGE_HEADERS = {
-    LINK: {
-        "description": 'The next page, with `rel="next"`, when rows are left.',
-        "schema": {"type": "string"},
-    },
-    TOTAL_COUNT: {
-        "description": "The number of rows of all pages, with `count=true`.",
-        "schema": {"type": "integer", "minimum": 0},
-    },
-}
-PART = "The part that `Range` asks for."
-UNCHANGED: DocumentPart = {"description": "The client has it already."}
-REDIRECT: DocumentPart = {
-    "description": "Done, with the address that `redirect` asked for.",
-    "headers": {"Location": {"schema": {"type": "string"}}},
-}
 
 
 class EndpointOperation:

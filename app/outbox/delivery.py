@@ -33,6 +33,12 @@ from .models import (
 )
 from .registry import registry
 
+# Seconds between the first two attempts, doubled after each up to MAX_BACKOFF.
+FIRST_BACKOFF = 1.0
+# The outcome of an attempt that will be repeated.
+DELAYED = "delayed"
+OUTCOMES = (DELAYED, *FINAL_STATES)
+
 
 class Leases:
     """Renews leases for as long as their deliveries take, because not every handler has a time-out.
@@ -88,13 +94,6 @@ class Leases:
 
 
 leases = AppState("leases of deliveries", factory=Leases)
-
-
-# Seconds between the first two attempts, doubled after each up to MAX_BACKOFF.
-FIRST_BACKOFF = 1.0
-# The outcome of an attempt that will be repeated.
-DELAYED = "delayed"
-OUTCOMES = (DELAYED, *FINAL_STATES)
 
 
 def drain(app: Flask) -> Counter[str]:

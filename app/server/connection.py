@@ -12,6 +12,9 @@ from .outgoing import Outgoing
 
 # Maximum bytes of one receive call.
 RECEIVE_BYTES = 64 * 1024
+#: Maximum bytes of responses buffered for slow clients; above it, the connection whose client has
+#: not read for longest is closed.
+MAX_TOTAL_UNSENT = 8 * 1024 * 1024
 
 
 class ClientConnection:
@@ -73,10 +76,6 @@ class ClientConnection:
         with suppress(OSError):
             self.sock.close()
 
-
-#: Maximum bytes of responses buffered for slow clients; above it, the connection whose client has
-#: not read for longest is closed.
-MAX_TOTAL_UNSENT = 8 * 1024 * 1024
 
 # Connections that wait for the same, the longest first.
 Queue = deque[ClientConnection]

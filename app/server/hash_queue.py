@@ -18,6 +18,11 @@ from .connection import ClientConnection
 from .incoming import BufferedRequest, IncomingRequest
 
 Item = TypeVar("Item", bound=Hashable)
+# Characters by which a property's name may be written differently, in JSON and in forms.
+ESCAPES = b"\\u", b"%"
+#: Maximum bytes of a process's requests that wait to compute a password hash; most have a few
+#: hundred.
+MAX_BYTES = 16 * 1024 * 1024
 
 
 class QueueEntry(NamedTuple):
@@ -88,10 +93,6 @@ class FairQueue(Generic[Item]):
         return next(reversed(self._lines[max(self._lines, key=share)]))
 
 
-# Characters by which a property's name may be written differently, in JSON and in forms.
-ESCAPES = b"\\u", b"%"
-
-
 class HashCalls:
     """Recognizes requests as the app routes them."""
 
@@ -124,11 +125,6 @@ class HashCalls:
         except Exception:  # the app answers whatever its router raises, also for want of a route
             return None
         return self._views.get(name)
-
-
-#: Maximum bytes of a process's requests that wait to compute a password hash; most have a few
-#: hundred.
-MAX_BYTES = 16 * 1024 * 1024
 
 
 class HashQueue:

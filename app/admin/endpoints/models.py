@@ -27,6 +27,9 @@ from app.users.sessions.assurance import is_recent
 if TYPE_CHECKING:
     from app.definitions.served import Model
 
+# How the OpenAPI document refers to a schema.
+REFERENCE = "#/components/schemas/"
+
 
 @call("access", READ, "GET /access", answer=AccessSchema)
 def access() -> dict[str, object]:
@@ -58,10 +61,6 @@ def _may_call(model: str, endpoint: Endpoint) -> bool:
     grant = find_grant(model, endpoint.method)
     is_of_row = any("<id>" in route.path for route in endpoint.routes)
     return bool(grant.decision) and (grant.decision.others or grant.by_row or is_of_row)
-
-
-# How the OpenAPI document refers to a schema.
-REFERENCE = "#/components/schemas/"
 
 
 def served_models() -> dict[str, "Model"]:

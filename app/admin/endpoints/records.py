@@ -26,6 +26,38 @@ from app.users.views.audit import LATEST_FIRST
 
 # The same order; the records of one action have an index for it.
 LATEST_OF_ACTION = (Order(Place("time"), descending=True), *LATEST_FIRST)
+DELIVERIES = "admin.outbox"
+UNKNOWN = errors.ModelNotFound("delivery", 1)
+OTHER_STATE = Conflict("The delivery is delivered; those that failed or expired are retried.")
+# The name of the schemas in the OpenAPI document.
+ListedDelivery = type(
+    "ListedDelivery", (), {"__doc__": "A delivery, with what there is to know of its event."}
+)
+_rows = (
+    select(
+        Delivery.id,
+        OutboxEvent.event,
+        Delivery.subscriber,
+        Delivery.state,
+        Delivery.attempts,
+        OutboxEvent.created,
+        OutboxEvent.deadline,
+        OutboxEvent.request_id,
+        Delivery.last_error,
+    )
+    .join(OutboxEvent)
+    .subquery("listed_deliveries")
+)
+resource = Resource(
+    name=DELIVERIES,
+    singular="delivery",
+    model=ListedDelivery,
+    schema=DeliverySchema,
+    # No rule allows any caller a method of this resource.
+    rules=lambda _settings: [],
+    is_public=False,
+)
+UNKNOWN_LOCK = errors.ModelNotFound("throttle", "login_identity/0123456789abcdef")
 
 
 @call(
@@ -52,39 +84,7 @@ def _latest_first(filter_: Filter) -> tuple[Order, ...]:
     return LATEST_OF_ACTION if is_of_action else LATEST_FIRST
 
 
-DELIVERIES = "admin.outbox"
-UNKNOWN = errors.ModelNotFound("delivery", 1)
-OTHER_STATE = Conflict("The delivery is delivered; those that failed or expired are retried.")
-
-# The name of the schemas in the OpenAPI document.
-ListedDelivery = type(
-    "ListedDelivery", (), {"__doc__": "A delivery, with what there is to know of its event."}
-)
-_rows = (
-    select(
-        Delivery.id,
-        OutboxEvent.event,
-        Delivery.subscriber,
-        Delivery.state,
-        Delivery.attempts,
-        OutboxEvent.created,
-        OutboxEvent.deadline,
-        OutboxEvent.request_id,
-        Delivery.last_error,
-    )
-    .join(OutboxEvent)
-    .subquery("listed_deliveries")
-)
 registry().map_imperatively(ListedDelivery, _rows, primary_key=[_rows.c.id])
-resource = Resource(
-    name=DELIVERIES,
-    singular="delivery",
-    model=ListedDelivery,
-    schema=DeliverySchema,
-    # No rule allows any caller a method of this resource.
-    rules=lambda _settings: [],
-    is_public=False,
-)
 
 
 def init_app(app: Flask) -> None:
@@ -133,9 +133,6 @@ def _parse(text: str) -> int:
     if not isinstance(delivery_id, int):
         raise errors.ModelNotFound("delivery", text)
     return delivery_id
-
-
-UNKNOWN_LOCK = errors.ModelNotFound("throttle", "login_identity/0123456789abcdef")
 
 
 @call("findThrottles", READ, "GET /throttles", answer=[LockSchema])

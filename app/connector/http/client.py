@@ -23,6 +23,12 @@ from app.connector.types import JsonValue, Values
 from .responses import decode_body, describe_error, error_for_status
 from .transport import Transport
 
+_waits: ContextVar[bool] = ContextVar("waits", default=True)
+logger = logging.getLogger("app.connector")
+_extra_headers: ContextVar[tuple[tuple[object, Values], ...]] = ContextVar(
+    "extra_headers", default=()
+)
+
 
 @dataclass(repr=False)
 class Call:
@@ -61,9 +67,6 @@ class Call:
         return f"<Call {self.operation}: {self.request}>"
 
 
-_waits: ContextVar[bool] = ContextVar("waits", default=True)
-
-
 class CallLimit:
     """A limit of `pool.maxConcurrent` concurrent calls; None is no limit."""
 
@@ -98,13 +101,6 @@ def without_waiting() -> Iterator[None]:
         yield
     finally:
         _waits.reset(scope)
-
-
-logger = logging.getLogger("app.connector")
-
-_extra_headers: ContextVar[tuple[tuple[object, Values], ...]] = ContextVar(
-    "extra_headers", default=()
-)
 
 
 class HttpClient:

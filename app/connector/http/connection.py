@@ -23,6 +23,9 @@ from app.connector.request.url import DEFAULT_PORTS, origin_of
 
 # Private domains (RFC 6761, 6762 and 8375, and .internal, which ICANN reserves).
 _PRIVATE_DOMAINS = ("localhost", "local", "internal", "home.arpa")
+# Maximum seconds for each of several addresses of a host: distant servers answer sooner, unless the
+# first packet is lost.
+ADDRESS_TIMEOUT = 1.0
 
 
 class HostPolicy:
@@ -127,11 +130,6 @@ def _as_sent(url: str) -> str:
 def _prefix(scheme: str, host: str, port: int) -> str:
     name = f"[{host}]" if ":" in host else host
     return f"{scheme}://{name}/" if port == DEFAULT_PORTS[scheme] else f"{scheme}://{name}:{port}/"
-
-
-# Maximum seconds for each of several addresses of a host: distant servers answer sooner, unless the
-# first packet is lost.
-ADDRESS_TIMEOUT = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,14 @@ _CHARSETS = frozenset(
 _MAX_CHARSET_LENGTH = 40
 # In JSON, each value but the first comes with one of them, and so does each name.
 _SIGNS = (b",", b":", b"[", b"{")
+#: Maximum characters of a remote's message in an error.
+_MAX_MESSAGE_LENGTH = 300
+_ERRORS: dict[int, type[HTTPStatusError]] = {
+    401: UnauthorizedError,
+    403: UnauthorizedError,
+    404: NotFoundError,
+    429: RateLimitedError,
+}
 
 
 def decode_body(
@@ -113,16 +121,6 @@ def _broken(raw: RawResponse) -> str:
         return text
     message = f"{raw.status_code}: the body is not the JSON that its type announces: {text}"
     raise ResponseDecodeError(message, raw.status_code, text)
-
-
-#: Maximum characters of a remote's message in an error.
-_MAX_MESSAGE_LENGTH = 300
-_ERRORS: dict[int, type[HTTPStatusError]] = {
-    401: UnauthorizedError,
-    403: UnauthorizedError,
-    404: NotFoundError,
-    429: RateLimitedError,
-}
 
 
 def error_for_status(response: Response, options: CallOptions) -> HTTPStatusError | None:

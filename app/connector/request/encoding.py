@@ -21,6 +21,15 @@ from .url import MAX_URL_LENGTH, percent_encode, url_length_error
 _ILLEGAL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 # A token; RFC 9110, section 5.6.2.
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+#: Maximum characters of all names of a form, each with `=` and `&`; a nested value has the names of
+#: all its parents. In a query the limit is that of a URL.
+_MAX_NAME_CHARACTERS = 100_000
+# Types that are their own JSON form.
+_PLAIN = (str, int)
+_FORM = "application/x-www-form-urlencoded"
+_JSON = "application/json"
+#: Maximum characters of a name in the path of a value that is not JSON.
+_MAX_STEP_LENGTH = 100
 
 
 def serialize_headers(built: Values) -> list[tuple[str, str]]:
@@ -48,13 +57,6 @@ def validate_header(name: str, text: str) -> str:
     if not all(character <= "\xff" for character in text):
         raise VariableError(f"Header {name} must be latin-1 text")
     return text.strip()
-
-
-#: Maximum characters of all names of a form, each with `=` and `&`; a nested value has the names of
-#: all its parents. In a query the limit is that of a URL.
-_MAX_NAME_CHARACTERS = 100_000
-# Types that are their own JSON form.
-_PLAIN = (str, int)
 
 
 class _Pairs(list[tuple[str, str]]):
@@ -122,12 +124,6 @@ def add_query(url: str, entries: Values, *, repeat: bool = False) -> str:
         own = "&".join(kept)
     text = "&".join(filter(None, (own, encode_query(entries, repeat=repeat))))
     return f"{address}?{text}" if text else address
-
-
-_FORM = "application/x-www-form-urlencoded"
-_JSON = "application/json"
-#: Maximum characters of a name in the path of a value that is not JSON.
-_MAX_STEP_LENGTH = 100
 
 
 def encode_body(

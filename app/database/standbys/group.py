@@ -34,6 +34,12 @@ STANDBY = (
 )
 # Bytes of a log page, and of the two kinds of page headers.
 PAGE, HEADERS = 8192, (24, 40)
+# Errors of reads on a standby after which the primary is asked instead.
+FAILURES = (DBAPIError, PoolTimeout)
+#: Seconds between two checks of the standbys by a process.
+LOOK_INTERVAL = 0.5
+#: Seconds that a server has to answer a check.
+LOOK_TIMEOUT = 2.0
 
 
 class Run(NamedTuple):
@@ -71,10 +77,6 @@ def read_replayed(connection: Any) -> int | None:
     """Return the position that a standby has replayed; None if the server is not a standby."""
     position, _ = connection.query(STANDBY)
     return None if position is None else int(position)
-
-
-# Errors of reads on a standby after which the primary is asked instead.
-FAILURES = (DBAPIError, PoolTimeout)
 
 
 class Standby:
@@ -145,12 +147,6 @@ class Standby:
             self.leave_out("it was started again")
             connection.close()
             raise self.engine.dialect.loaded_dbapi.OperationalError("the standby is behind")
-
-
-#: Seconds between two checks of the standbys by a process.
-LOOK_INTERVAL = 0.5
-#: Seconds that a server has to answer a check.
-LOOK_TIMEOUT = 2.0
 
 
 class Sample(NamedTuple):

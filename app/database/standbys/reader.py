@@ -40,6 +40,10 @@ from .group import WRITTEN, Standby, Standbys
 CHOSEN, WROTE = "standby", "wrote_rows"
 
 standbys = AppState[Standbys]("standbys")
+# Queries the primary's log position.
+POSITION = PreparedStatement(select(literal_column(WRITTEN, BigInteger()).label("position")))
+#: Seconds to connect to a standby, libpq's minimum, instead of `connect_timeout`.
+CONNECT_TIMEOUT = 2
 
 
 class StandbyFailedError(Exception):
@@ -71,10 +75,6 @@ class StandbyReader:
         """Return the primary's log position."""
         position: int = POSITION.first({}).position
         return position
-
-
-# Queries the primary's log position.
-POSITION = PreparedStatement(select(literal_column(WRITTEN, BigInteger()).label("position")))
 
 
 class StandbyStatement(PreparedStatement):
@@ -165,10 +165,6 @@ def _as_list(value: str | Sequence[str]) -> list[str]:
 def _split_port(host: str) -> tuple[str, str]:
     name, separator, port = host.rpartition(":")
     return (name, port) if separator and port.isdigit() else (host, "5432")
-
-
-#: Seconds to connect to a standby, libpq's minimum, instead of `connect_timeout`.
-CONNECT_TIMEOUT = 2
 
 
 def init_app(app: Flask) -> None:
