@@ -48,6 +48,7 @@ _rows = (
     .join(OutboxEvent)
     .subquery("listed_deliveries")
 )
+registry().map_imperatively(ListedDelivery, _rows, primary_key=[_rows.c.id])
 resource = Resource(
     name=DELIVERIES,
     singular="delivery",
@@ -82,9 +83,6 @@ def _latest_first(filter_: Filter) -> tuple[Order, ...]:
     where = filter_.raw.get("where")
     is_of_action = isinstance(where, dict) and isinstance(where.get("action"), str)
     return LATEST_OF_ACTION if is_of_action else LATEST_FIRST
-
-
-registry().map_imperatively(ListedDelivery, _rows, primary_key=[_rows.c.id])
 
 
 def init_app(app: Flask) -> None:
