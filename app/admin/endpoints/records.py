@@ -27,7 +27,7 @@ from app.users.views.audit import LATEST_FIRST
 # The same order; the records of one action have an index for it.
 LATEST_OF_ACTION = (Order(Place("time"), descending=True), *LATEST_FIRST)
 DELIVERIES = "admin.outbox"
-UNKNOWN = errors.ModelNotFound("delivery", 1)
+UNKNOWN_DELIVERY = errors.ModelNotFound("delivery", 1)
 OTHER_STATE = Conflict("The delivery is delivered; those that failed or expired are retried.")
 # The name of the schemas in the OpenAPI document.
 ListedDelivery = type(
@@ -114,13 +114,13 @@ def find_outbox() -> ResponseReturnValue:
     return respond_objects(objects, collection, page, list, ordered)
 
 
-@call("retryDelivery", WRITE, "POST /outbox/<id>/retry", errors=(UNKNOWN, OTHER_STATE))
+@call("retryDelivery", WRITE, "POST /outbox/<id>/retry", errors=(UNKNOWN_DELIVERY, OTHER_STATE))
 def retry(id: str) -> None:
     """Retry a failed or expired delivery, for as long as a new one."""
     maintenance.retry_one(_parse(id))
 
 
-@call("giveUpDelivery", WRITE, "POST /outbox/<id>/giveUp", errors=(UNKNOWN, OTHER_STATE))
+@call("giveUpDelivery", WRITE, "POST /outbox/<id>/giveUp", errors=(UNKNOWN_DELIVERY, OTHER_STATE))
 def give_up(id: str) -> None:
     """Cancel a pending delivery."""
     maintenance.give_up(_parse(id))
