@@ -16,8 +16,8 @@ import pytest
 if TYPE_CHECKING:
     from flask import Flask
 
+    from app.testing.apps import ProcessState
     from app.testing.databases import Database
-    from app.testing.session import Session
     from ostiary.testing import Client, Login, Mails, Users
 
 OPTION = "ostiary_databases"
@@ -56,7 +56,9 @@ def project(pytestconfig: pytest.Config) -> Path:
 
 
 @pytest.fixture(scope="session")
-def ostiary_session(project: Path, tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Session]":
+def ostiary_session(
+    project: Path, tmp_path_factory: pytest.TempPathFactory
+) -> "Iterator[ProcessState]":
     """What the tests of this process share."""
     # Ostiary's own package `app`, although the project may have a folder of this name.
     import_module("ostiary")
@@ -64,7 +66,7 @@ def ostiary_session(project: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     server = os.environ.get("TEST_DATABASE_URL", "")
     worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
     with _one_sentence():
-        session: Session = import_module("app.testing.session").Session(
+        session: ProcessState = import_module("app.testing.apps").ProcessState(
             project, folder, server, worker
         )
     yield session
@@ -73,7 +75,7 @@ def ostiary_session(project: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def ostiary_database(
-    request: pytest.FixtureRequest, ostiary_session: "Session"
+    request: pytest.FixtureRequest, ostiary_session: "ProcessState"
 ) -> "Iterator[Database]":
     """A database with the tables of the project, for this test alone."""
     name = getattr(request, "param", _databases(request.config)[0])
@@ -91,7 +93,7 @@ def settings(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 @pytest.fixture
 def app(
-    ostiary_session: "Session", ostiary_database: "Database", settings: dict[str, Any]
+    ostiary_session: "ProcessState", ostiary_database: "Database", settings: dict[str, Any]
 ) -> "Iterator[Flask]":
     """The app of the project."""
     with _one_sentence(), ostiary_session.app(ostiary_database, settings) as app:

@@ -12,7 +12,7 @@ from flask import Flask
 from flask.config import Config
 from marshmallow import ValidationError
 
-from app.environment import FILE, VariableError, read_variable
+from app.environment import FILE, EnvironmentVariableError, read_variable
 from app.problems import closest, describe_error
 from app.settings import SettingsSchema
 from app.state import AppState
@@ -159,7 +159,7 @@ def _read_environment(given: Config) -> None:
     try:
         _read_files(given)
         urls = {name: read_variable(ENVIRONMENT_NAMES[name]) for name in DATABASES}
-    except VariableError as error:
+    except EnvironmentVariableError as error:
         raise ConfigurationError(str(error)) from None
     if threads := os.environ.get("THREADS"):
         given["THREADS"] = threads
@@ -191,7 +191,7 @@ def _read_files(given: Config) -> None:
             entries = entries[outer]
         meant = name.removesuffix(FILE)
         if inside := next((other for other in os.environ if other.startswith(f"{meant}__")), None):
-            raise VariableError(f"{name} and {inside} are both set")
+            raise EnvironmentVariableError(f"{name} and {inside} are both set")
         del entries[key]
         entries[key.removesuffix(FILE)] = _parse(read_variable(meant) or "")
 

@@ -6,22 +6,22 @@ from pathlib import Path
 FILE = "_FILE"
 
 
-class VariableError(Exception):
+class EnvironmentVariableError(Exception):
     """A variable cannot be read; the message is one sentence."""
 
 
 def read_variable(name: str) -> str | None:
     """Return the value of a variable, or the text of its file without the newline at its end.
 
-    None if neither is set. Raises VariableError if both are, or the file cannot be read.
+    None if neither is set. Raises EnvironmentVariableError if both are, or the file cannot be read.
     """
     value, path = os.environ.get(name), os.environ.get(f"{name}{FILE}")
     if path is None:
         return value
     if value is not None:
-        raise VariableError(f"{name} and {name}{FILE} are both set")
+        raise EnvironmentVariableError(f"{name} and {name}{FILE} are both set")
     try:
         return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise VariableError(f"{name}{FILE} cannot be read: {path}: {reason}") from None
+        raise EnvironmentVariableError(f"{name}{FILE} cannot be read: {path}: {reason}") from None

@@ -29,7 +29,7 @@ name if it differs. As in marshmallow, all fields take `required`, `load_default
         printedAt = fields.GeoPointField(attribute="printed_at", required=True)
 """
 
-from app.rest.fields.base import (
+from app.fields.base import (
     Boolean,
     Date,
     Decimal,
@@ -43,8 +43,8 @@ from app.rest.fields.base import (
     Uuid,
     not_blank,
 )
-from app.rest.fields.ids import Id
-from app.rest.fields.json import Array, GeoPointField, Object
+from app.fields.ids import Id
+from app.fields.json import Array, GeoPointField, Object
 
 __all__ = [
     "Array",

@@ -13,7 +13,7 @@ from app.connector.settings.options import (
     PAGINATE,
     PAGINATE_STYLES,
     TEMPLATE,
-    Default,
+    Option,
 )
 from app.connector.settings.schema import (
     AnyField,
@@ -159,7 +159,7 @@ def _sentence(kind: type[ConnectorError]) -> str:
 
 def _keys(
     known: Mapping[str, AnyField],
-    defaults: Mapping[str, Default],
+    defaults: Mapping[str, Option],
     meanings: Mapping[str, str],
 ) -> Iterator[tuple[object, ...]]:
     if different := known.keys() ^ meanings.keys():

@@ -74,11 +74,6 @@ class Identity:
     # The methods that a personal token may call; None for every other caller.
     scopes: Scopes | None = None
 
-    def has_token_in(self, location: str, name: str) -> bool:
-        """Return True if the caller's token, live or expired, is in this part of the request."""
-        used = self.transport
-        return used is not None and (used.location, used.name.lower()) == (location, name.lower())
-
     @property
     def session(self) -> LiveToken | None:
         """The token of a login; None for other callers, such as anonymous ones."""

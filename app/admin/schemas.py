@@ -5,8 +5,8 @@ from typing import Any
 import marshmallow
 from marshmallow import fields
 
-from app.rest.fields.base import Schema, Text, Timestamp
-from app.rest.fields.ids import Id
+from app.fields.base import Schema, Text, Timestamp
+from app.fields.ids import Id
 
 EXAMPLE_TIME = "2026-01-02T03:04:05.678Z"
 # The types of a JSON value, except null.

@@ -1,9 +1,10 @@
 """The outbound REST connector: a library that needs neither Flask nor a database."""
 
+from app.connector.bound_model import Record as Record
 from app.connector.http.client import Call as Call
 from app.connector.http.client import without_waiting as without_waiting
-from app.connector.resource.bound_model import Record as Record
 
+from .bound_model import BoundModel as BoundModel
 from .datasource import DataSource as DataSource
 from .errors import BlockedHostError as BlockedHostError
 from .errors import CallTimeoutError as CallTimeoutError
@@ -33,9 +34,8 @@ from .operation.pagination import Pages as Pages
 from .operation.pagination import items_of as items_of
 from .redaction import install_log_filter
 from .request.model import Request as Request
-from .resource.bound_model import BoundModel as BoundModel
 from .response import Response as Response
-from .template.compiler import Template as Template
-from .template.variables import Variable as Variable
+from .template import Template as Template
+from .variables import Variable as Variable
 
 install_log_filter()

@@ -8,23 +8,23 @@ from dataclasses import replace
 from typing import Self
 
 from app.connector.http.client import Call, CallLimit
+from app.connector.http.connection import HostPolicy
 from app.connector.request.encoding import validate_header
 from app.connector.settings.loading import read_settings, substitute_environment
 from app.plurals import pluralize
 from app.problems import Problems, suggest
 
+from .bound_model import BoundModel
 from .callbacks import Callback
 from .errors import ConfigError, ConfigWarning, NotSupportedError, VariableError, raise_problems
 from .http.auth import auth_factory
-from .http.client import Client
-from .http.host_policy import HostPolicy
+from .http.client import HttpClient
 from .http.transport import Transport
 from .nesting import check_levels
 from .operation.compiler import OperationCompiler
 from .operation.operation import Operation
 from .redaction import Redactor
 from .request.builder import SourceContext
-from .resource.bound_model import BoundModel
 from .settings.loading import check_settings, secrets_in_settings
 from .settings.options import (
     TEMPLATE,
@@ -78,7 +78,7 @@ class DataSource:
         self._context = _source_context(filled, loaded)
         policy = HostPolicy()
         options = options_in_effect(self._context.options)
-        self._client = Client(
+        self._client = HttpClient(
             self,
             Transport(policy, options["pool.maxSockets"]),
             self._context,

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -12,7 +13,7 @@ from uuid import UUID
 
 from app.problems import type_name
 
-from .errors import VariableTypeError, translate_errors
+from .errors import VariableTypeError
 from .nesting import levels_of
 from .types import JsonValue
 
@@ -94,10 +95,12 @@ def parse_json(document: str | bytes) -> JsonValue:
     `NaN`, `Infinity` and numbers beyond the range of a double are refused, because they could not
     be written as JSON again.
     """
-    with translate_errors((ValueError, RecursionError), lambda _: ValueError("not JSON")):
+    with suppress(ValueError, RecursionError):
         if isinstance(document, bytes):
             document = document.decode(json.detect_encoding(document))
         return _DECODER.decode(document)
+    # Outside of the block: the parser's error contains the document, which may have secrets.
+    raise ValueError("not JSON")
 
 
 def _refuse_constant(_name: str) -> NoReturn:
@@ -169,15 +172,15 @@ def to_text(value: object, label: str) -> str:
         return "true" if plain else "false"
     if isinstance(plain, list | tuple):
         return _list_text(plain, label)
-    with translate_errors(ValueError, lambda _: _text_error(label, type_name(value))):
+    with suppress(ValueError):
         return _number_text(plain)
+    raise _text_error(label, type_name(value))
 
 
 def _list_text(items: Sequence[object], label: str) -> str:
-    recursive = "a list that contains itself"
-    with translate_errors(RecursionError, lambda _: _text_error(label, recursive)):
-        texts = [item if type(item) is str else to_text(item, label) for item in items]
-    return ",".join(texts)
+    with suppress(RecursionError):
+        return ",".join([item if type(item) is str else to_text(item, label) for item in items])
+    raise _text_error(label, "a list that contains itself")
 
 
 def _text_error(label: str, found: str) -> VariableTypeError:

@@ -13,7 +13,7 @@ from .engine import STATEMENTS, abandon, limit_statement
 Convert = Callable[[Any], Any]
 Result = TypeVar("Result")
 # Returns a result made from the rows of a driver's cursor.
-Read = Callable[["Compiled", Any], Result]
+ReadCursor = Callable[["Compiled", Any], Result]
 
 # Rows fetched at a time.
 PARTITION = 100
@@ -56,7 +56,7 @@ def fetch(
     compiled: Compiled,
     values: Mapping[str, Any],
     engine: Engine,
-    read: Read[Result],
+    read: ReadCursor[Result],
 ) -> Result:
     """Read the driver's rows; raise SQLAlchemy's errors in place of the driver's."""
     bound: Any = {

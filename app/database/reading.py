@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 Work = Callable[[Connection], Result]
 
 
-class Reader(Protocol):
+class RowReader(Protocol):
     """Runs statements that read rows of models."""
 
     def prepare(self, statement: Select[Any]) -> PreparedStatement:
@@ -52,4 +52,4 @@ class PrimaryReader:
 
 PRIMARY = PrimaryReader()
 # The reader of an app, replaced if READ_DATABASE_URL is set.
-readers = AppState[Reader]("reader", factory=lambda _app: PRIMARY)
+readers = AppState[RowReader]("reader", factory=lambda _app: PRIMARY)

@@ -36,7 +36,7 @@ def init_app(app: Flask) -> None:
         ) from None
     if app.config["READ_DATABASE_URL"]:
         # Imported only if there are standbys.
-        import_module("app.database.standbys.setup").init_app(app)
+        import_module("app.database.standbys.reader").init_app(app)
     if stored not in (None, app.config["ID_TYPE"]):
         raise ConfigurationError(
             f"ID_TYPE is {app.config['ID_TYPE']}, and the database was created with {stored}:"

@@ -12,11 +12,13 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import ReturningDelete, ReturningInsert, ReturningUpdate
 
 from . import pool
-from .execution import Compiled, Read, Result, fetch, first, rows, take
+from .execution import Compiled, ReadCursor, Result, fetch, first, rows, take
 from .faults import is_read_only
 from .session import engines, may_repeat, open_connection
 
-Statement = Select[Any] | ReturningInsert[Any] | ReturningUpdate[Any] | ReturningDelete[Any]
+PreparableStatement = (
+    Select[Any] | ReturningInsert[Any] | ReturningUpdate[Any] | ReturningDelete[Any]
+)
 # A parameter of SQLAlchemy's statements, or an escaped percent sign.
 PARAMETER = re.compile(r"%\((.+?)\)s|%%")
 
@@ -27,7 +29,7 @@ class PreparedStatement:
     Takes part in an open transaction; otherwise it commits by itself.
     """
 
-    def __init__(self, statement: Statement) -> None:
+    def __init__(self, statement: PreparableStatement) -> None:
         self._statement = statement
         self._is_read = isinstance(statement, Select)
         # Compiled statements by database and type of ids.
@@ -49,7 +51,7 @@ class PreparedStatement:
 
         return self._execute(values, read_rows)
 
-    def _execute(self, values: Mapping[str, Any], read: Read[Result]) -> Result:
+    def _execute(self, values: Mapping[str, Any], read: ReadCursor[Result]) -> Result:
         """Execute it; repeat it once if its connection was lost before it can have written."""
         engine = engines.current
         compiled = self._compile_for(engine.dialect)
@@ -110,7 +112,7 @@ def _numbered(sql: str) -> tuple[str, list[str]]:
 
 
 def _execute(
-    engine: Engine, compiled: Compiled, values: Mapping[str, Any], read: Read[Result]
+    engine: Engine, compiled: Compiled, values: Mapping[str, Any], read: ReadCursor[Result]
 ) -> Result:
     """Read the driver's rows, by the session's connection if it may have a transaction."""
     if joined := open_connection():
@@ -119,7 +121,7 @@ def _execute(
 
 
 def execute_alone(
-    engine: Engine, compiled: Compiled, values: Mapping[str, Any], read: Read[Result]
+    engine: Engine, compiled: Compiled, values: Mapping[str, Any], read: ReadCursor[Result]
 ) -> Result:
     """Read the driver's rows by a connection of the pool."""
     pooled = take(engine, compiled.sql)

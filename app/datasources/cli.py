@@ -16,6 +16,7 @@ from .endpoints import endpoint_path, endpoint_verb
 
 # Keys that the lines of a function show already.
 _SHOWN = frozenset({"method", "url", "variables"})
+datasources = CommandGroup("datasources", help="Check, list, show and call data sources.")
 
 
 def describe(source: DataSource, root: str) -> Iterator[str]:
@@ -54,9 +55,6 @@ def _details(variable: Variable) -> Iterator[str]:
 
 def _to_text(value: object) -> str:
     return "-" if value in (None, {}, (), []) else json.dumps(value, ensure_ascii=False)
-
-
-datasources = CommandGroup("datasources", help="Check, list, show and call data sources.")
 
 
 @datasources.command()

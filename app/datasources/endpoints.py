@@ -2,7 +2,7 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from itertools import chain
 
 from flask import Flask, jsonify, make_response, request
@@ -10,13 +10,13 @@ from flask import Response as HttpResponse
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError as RuleValidationError
 
-from app.access.identity import HEADER, QUERY, current_identity
+from app.access.identity import HEADER, QUERY, TokenTransport, current_identity
 from app.access.policy import Grant
 from app.access.rules import AUTHENTICATED, EXECUTE, READ, Rule, allow, parse_rules
 from app.config import ConfigurationError
 from app.connector import DataSource, Operation, Response, Variable, VariableError
 from app.connector.errors import MissingVariableError
-from app.connector.operation.parameters import Argument
+from app.connector.operation.operation import Argument
 from app.connector.types import JsonObject, JsonValue
 from app.errors import BLANK, RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.ids import FORMS
@@ -30,6 +30,10 @@ from .sources import call_remote, create_sources, limit_calls
 TYPES = {"string", "number", "integer", "boolean", "object", "array"}
 # The part of a request for arguments of a variable that has no place in HTTP.
 PARTS = {"options": "header", "method": "query"}
+# Names of data sources, functions and arguments that are allowed in a path.
+SEGMENT = re.compile(r"[A-Za-z]\w*", re.ASCII)
+# The name of the blueprint that is registered after those of data sources.
+LAST = "openapi"
 
 
 def part_of_request(argument: Argument) -> str:
@@ -157,12 +161,6 @@ def _validate(operation: Operation, values: JsonObject) -> None:
         raise ValidationError(problems)
 
 
-# Names of data sources, functions and arguments that are allowed in a path.
-SEGMENT = re.compile(r"[A-Za-z]\w*", re.ASCII)
-# The name of the blueprint that is registered after those of data sources.
-LAST = "openapi"
-
-
 def init_app(app: Flask) -> None:
     """Create the data sources; serve the functions of public ones under the base path."""
     create_sources(app)
@@ -235,35 +233,40 @@ def endpoint_verb(operation: Operation) -> str:
 
 
 def _view(source: str, operation: Operation) -> Callable[..., ResponseReturnValue]:
+    """Return the view of a function: each argument is read from the HTTP source of its metadata."""
+    query, headers = variables_in(operation, "query"), variables_in(operation, "header")
+    properties = variables_in(operation, "body", "form")
+
     def call(grant: Grant, **path: str) -> ResponseReturnValue:
-        values = _read_arguments(operation, path)
+        used = current_identity().transport
+        values = {
+            **path,
+            **_read_query(_without_token(query, QUERY, used)),
+            **_read_headers(_without_token(headers, HEADER, used)),
+            **_read_properties(properties),
+        }
         return respond(operation, call_function(source, operation, values))
 
     call.__doc__ = f"Call {source}.{operation.name}."
     return call
 
 
-def _read_arguments(operation: Operation, path: Mapping[str, str]) -> JsonObject:
-    """Return the request's arguments, each read from the HTTP source of its metadata."""
-    return {
-        **path,
-        **_read_query(variables_in(operation, "query")),
-        **_read_headers(variables_in(operation, "header")),
-        **_read_properties(variables_in(operation, "body", "form")),
-    }
+def _without_token(
+    names: Iterable[str], location: str, used: TokenTransport | None
+) -> Iterable[str]:
+    """Return the names without that of the caller's access token, which no remote service gets."""
+    if used is None or used.location != location:
+        return names
+    return [name for name in names if name.lower() != used.name.lower()]
 
 
 def _read_query(names: Iterable[str]) -> JsonObject:
-    # The caller's own access token is not passed to the remote service.
-    is_token = current_identity().has_token_in
-    given = {name: request.args.getlist(name) for name in names if not is_token(QUERY, name)}
+    given = {name: request.args.getlist(name) for name in names}
     return {name: texts if len(texts) > 1 else texts[0] for name, texts in given.items() if texts}
 
 
 def _read_headers(names: Iterable[str]) -> JsonObject:
-    is_token = current_identity().has_token_in
-    given = [name for name in names if name in request.headers and not is_token(HEADER, name)]
-    return {name: request.headers[name] for name in given}
+    return {name: request.headers[name] for name in names if name in request.headers}
 
 
 def _read_properties(names: Collection[str]) -> JsonObject:

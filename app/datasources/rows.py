@@ -19,8 +19,8 @@ from app.connector import BoundModel, NotFoundError
 from app.connector import Record as RemoteRecord
 from app.connector.types import JsonObject
 from app.errors import InvalidFilter, RemoteError
+from app.fields.base import Schema
 from app.ids import Id
-from app.rest.fields.base import Schema
 from app.rest.filters.remote_query import remote_order, remote_where
 from app.rest.filters.tree import Filter
 from app.rest.rows.pages import Page

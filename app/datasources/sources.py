@@ -27,6 +27,8 @@ from . import data_sources
 
 # The header in which calls send the request id, as in the service's own responses.
 REQUEST_ID_HEADER = "X-Request-Id"
+Result = TypeVar("Result")
+calls_under_way = AppState[BoundedSemaphore]("limit of calls")
 
 
 def create_sources(app: Flask) -> None:
@@ -53,11 +55,6 @@ def _make_source(name: str, settings: object, defaults: dict[str, str]) -> DataS
         )
     except ConfigError as error:
         raise ConfigurationError(str(error)) from None
-
-
-Result = TypeVar("Result")
-
-calls_under_way = AppState[BoundedSemaphore]("limit of calls")
 
 
 def limit_calls(app: Flask) -> None:

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from app.database.ids import IdColumn, IntegerId, ObjectId, RowId, TextId, UuidId
+from app.fields.ids import Id
 from app.ids import INTEGER, MAX_TEXT_ID, UUID_LENGTH, IdForm
 from app.properties.declaration import Declaration
 from app.properties.properties import Property
 from app.properties.types import PropertyType
-from app.rest.fields.ids import Id
 
 from .bases import MergedModel
 

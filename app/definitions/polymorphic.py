@@ -8,11 +8,11 @@ from functools import partial
 from sqlalchemy import String
 
 from app.database.ids import IdColumn, TextId
+from app.fields.base import Text
 from app.ids import MAX_TEXT_ID
 from app.properties.declaration import Declaration
 from app.properties.properties import Property, column_name
 from app.properties.types import PropertyType
-from app.rest.fields.base import Text
 from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, Relation
 
 from .definition import Definition

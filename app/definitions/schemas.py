@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from app.rest.fields.base import Schema
-from app.rest.fields.ids import Id
+from app.fields.base import Schema
+from app.fields.ids import Id
 from app.rest.rows.undeclared import OpenSchema
 
 from .definition import Definition

@@ -6,16 +6,13 @@ import flask_swagger_ui
 from flask import Blueprint, Flask, abort, make_response, render_template, send_from_directory
 from flask.typing import ResponseReturnValue
 
+from app.http.headers import policy_of_scripts
+
 # The assets of Swagger UI in the package; the package's own page has inline scripts.
 SWAGGER_UI = Path(flask_swagger_ui.__file__).with_name("dist")
 FILES = {"swagger-ui-bundle.js", "swagger-ui.css"}
-
-# No external or inline resources, except Swagger UI's icons as data: URLs. Forms are only submitted
-# by scripts, so that no password gets into a URL.
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
-)
+# Swagger UI's icons.
+IMAGES = "data:"
 
 bp = Blueprint("explorer", __name__, template_folder="templates", static_folder="static")
 
@@ -29,7 +26,7 @@ def init_app(app: Flask) -> None:
 def page() -> ResponseReturnValue:
     """Return the page."""
     response = make_response(render_template("explorer.html"))
-    response.headers["Content-Security-Policy"] = POLICY
+    response.headers["Content-Security-Policy"] = policy_of_scripts(IMAGES)
     return response
 
 

@@ -5,8 +5,8 @@ from flask import request
 from app import errors
 from app.access.identity import current_identity
 from app.access.rules import EXECUTE
+from app.fields.base import Schema, Text
 from app.ids import Id
-from app.rest.fields.base import Schema, Text
 from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.accounts import address_proofs

@@ -3,7 +3,7 @@
 import marshmallow
 from marshmallow import fields, validate
 
-from app.rest.fields.base import Schema, Text, Timestamp, not_blank
+from app.fields.base import Schema, Text, Timestamp, not_blank
 from app.users.schemas import MAX_FACTOR_TEXT, AssertionSchema
 
 from .models import MAX_FACTOR_NAME

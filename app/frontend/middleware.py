@@ -40,6 +40,12 @@ WELL_KNOWN = ".well-known"
 SOURCE_MAP = ".map"
 # Never part of a name: other systems' separators, control characters, and invalid UTF-8.
 ODD_CHARACTER = re.compile(r"[\\:\x00-\x1f\x7f\ufffd]")
+METHODS = {"GET", "HEAD"}
+# Paths of features that may be switched off: like those of routes, they are never paths of the
+# front end.
+RESERVED = ("/auth", "/confirm-email", "/explorer", "/metrics", "/reset-password")
+# The route's name in logs and metrics.
+FILES = Rule("/<path:file>")
 
 
 def find_file(folder: Path, path: str) -> Path | None:
@@ -91,14 +97,6 @@ def file_response(path: Path, environ: "WSGIEnvironment") -> Response:
             # The server closes it.
             opened.pop_all()
     return response
-
-
-METHODS = {"GET", "HEAD"}
-# Paths of features that may be switched off: like those of routes, they are never paths of the
-# front end.
-RESERVED = ("/auth", "/confirm-email", "/explorer", "/metrics", "/reset-password")
-# The route's name in logs and metrics.
-FILES = Rule("/<path:file>")
 
 
 def init_app(app: Flask) -> None:

@@ -18,6 +18,7 @@ from jinja2 import (
 from app.config import ConfigurationError
 from app.problems import Problems
 
+from .headers import policy_of_forms
 from .languages import current_languages, to_language
 
 # The folder by which the project's templates can include the product's, even of the same name.
@@ -71,8 +72,5 @@ def render_page(name: str, status: int, languages: Sequence[str], **context: obj
         f"pages/{language}/{name}" for language in (*languages, "en")
     ]
     response = make_response(render_template(templates, nonce=nonce, **context), status)
-    response.headers["Content-Security-Policy"] = (
-        f"default-src 'none'; style-src 'self' 'nonce-{nonce}'; img-src 'self'; "
-        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    )
+    response.headers["Content-Security-Policy"] = policy_of_forms(nonce)
     return response

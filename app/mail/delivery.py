@@ -36,6 +36,11 @@ AUTHENTICATED = 235
 
 # Delivers a message, and returns a short description for the log.
 Deliver = Callable[[EmailMessage], str]
+# The event of a mail sent by `send`, and the name by which mail subscribes to events.
+SEND_EVENT = "sendMail"
+SUBSCRIBER = "mail"
+#: Seconds in which a mail is sent by default: a day.
+LIFETIME = 86400
 
 
 def make_delivery(app: Flask) -> Deliver:
@@ -141,13 +146,6 @@ def _file_delivery(app: Flask) -> Deliver:
         return f"written to {path}"
 
     return deliver
-
-
-# The event of a mail sent by `send`, and the name by which mail subscribes to events.
-SEND_EVENT = "sendMail"
-SUBSCRIBER = "mail"
-#: Seconds in which a mail is sent by default: a day.
-LIFETIME = 86400
 
 
 class Mailer(NamedTuple):

@@ -111,7 +111,7 @@ def send_credential_changed(app: Flask, info: Payload) -> str | None:
     return _send_notice(app, "credential_changed", info["email"], context, info)
 
 
-class Mail(NamedTuple):
+class EventMail(NamedTuple):
     """A mail that follows an event, unless its setting is false."""
 
     setting: str
@@ -120,15 +120,15 @@ class Mail(NamedTuple):
 
 
 MAILS = (
-    Mail("RESET_MAIL", signals.reset_password_request.name, send_reset_link),
-    Mail("VERIFICATION_MAIL", signals.verification_request.name, send_verification_link),
-    Mail("EMAIL_CODE_MAIL", signals.email_code_request.name, send_email_code),
-    Mail("LOGIN_CODE_MAIL", signals.login_code_request.name, send_login_code),
-    Mail("EMAIL_CHANGE_MAIL", signals.email_change_request.name, send_change_link),
-    Mail("EMAIL_CHANGE_NOTICE_MAIL", signals.EMAIL_CHANGE_NOTICE, send_change_notice),
-    Mail("EMAIL_CHANGED_MAIL", signals.email_changed.name, send_email_changed),
-    Mail("CREDENTIAL_CHANGED_MAIL", signals.credential_changed.name, send_credential_changed),
-    Mail("ACCOUNT_CLAIMED_MAIL", signals.account_claimed.name, send_account_claimed),
+    EventMail("RESET_MAIL", signals.reset_password_request.name, send_reset_link),
+    EventMail("VERIFICATION_MAIL", signals.verification_request.name, send_verification_link),
+    EventMail("EMAIL_CODE_MAIL", signals.email_code_request.name, send_email_code),
+    EventMail("LOGIN_CODE_MAIL", signals.login_code_request.name, send_login_code),
+    EventMail("EMAIL_CHANGE_MAIL", signals.email_change_request.name, send_change_link),
+    EventMail("EMAIL_CHANGE_NOTICE_MAIL", signals.EMAIL_CHANGE_NOTICE, send_change_notice),
+    EventMail("EMAIL_CHANGED_MAIL", signals.email_changed.name, send_email_changed),
+    EventMail("CREDENTIAL_CHANGED_MAIL", signals.credential_changed.name, send_credential_changed),
+    EventMail("ACCOUNT_CLAIMED_MAIL", signals.account_claimed.name, send_account_claimed),
 )
 
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 # The label for other methods, and for paths without a route: clients can send any number of them.
 UNKNOWN = "unknown"
+#: Seconds that a scrape waits for the database; Prometheus waits 10 for the scrape.
+TIMEOUT = 1.0
 
 
 class RequestCounter:
@@ -144,10 +146,6 @@ class GaugeSampler:
         refused = self._slots.refused
         self._catalog.refused_hashes.inc(refused - self._refused)
         self._refused = refused
-
-
-#: Seconds that a scrape waits for the database; Prometheus waits 10 for the scrape.
-TIMEOUT = 1.0
 
 
 class Pending(NamedTuple):

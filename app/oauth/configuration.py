@@ -13,13 +13,31 @@ from app.problems import Problems, suggest
 from app.settings import Settings, check_redirect_url
 
 from .presets import MODULES, PRESETS, Preset
-from .schemas import URLS, ProviderSchema
+from .schemas import URLS, ProviderSettingsSchema
 
 # A provider's settings, by LoopBack 3's names.
-Entry = Mapping[str, Any]
+ProviderEntry = Mapping[str, Any]
 
 # LoopBack 3's default of `successRedirect`.
 LOGIN_SUCCESS, LINK_SUCCESS = "/auth/account", "/link/account"
+# Keys of `providers.json` that need no equivalent here.
+IGNORED = {
+    "authOptions",
+    "authScheme",
+    "authType",
+    "autoLogin",
+    "callbackURL",
+    "emailOptional",
+    "failureFlash",
+    "profileFields",
+    "session",
+    "setAccessToken",
+    "strategy",
+    "successFlash",
+    "successReturnToOrRedirect",
+    "userInfoURL",
+}
+NAME = re.compile(r"[\w-]{1,64}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -43,7 +61,7 @@ class ProviderRoute:
 
 
 def find_routes(
-    name: str, entry: Entry, linked: set[str]
+    name: str, entry: ProviderEntry, linked: set[str]
 ) -> tuple[ProviderRoute | None, ProviderRoute | None]:
     """Return an entry's routes: one for logins, and one for adding identities."""
     provider = entry["provider"] or name
@@ -53,7 +71,7 @@ def find_routes(
 
 
 def served_paths(
-    entry: Entry, login: ProviderRoute | None, link: ProviderRoute | None
+    entry: ProviderEntry, login: ProviderRoute | None, link: ProviderRoute | None
 ) -> Iterator[str]:
     """Yield the paths at which an entry is served."""
     for route in filter(None, (login, link)):
@@ -63,12 +81,12 @@ def served_paths(
         yield login.token_path
 
 
-def _login_route(name: str, entry: Entry) -> ProviderRoute:
+def _login_route(name: str, entry: ProviderEntry) -> ProviderRoute:
     path = entry["authPath"] or f"/auth/{name}"
     return _route(path, entry["callbackPath"], LOGIN_SUCCESS, entry)
 
 
-def _link_route(provider: str, entry: Entry) -> ProviderRoute:
+def _link_route(provider: str, entry: ProviderEntry) -> ProviderRoute:
     """Return the route for adding identities; an entry with `link` sets its paths."""
     path, callback = f"/link/{provider}", entry["linkCallbackPath"]
     if not entry["link"]:
@@ -77,7 +95,7 @@ def _link_route(provider: str, entry: Entry) -> ProviderRoute:
     return _route(entry["authPath"] or path, callback, LINK_SUCCESS, entry)
 
 
-def _route(path: str, callback: str | None, success: str, entry: Entry) -> ProviderRoute:
+def _route(path: str, callback: str | None, success: str, entry: ProviderEntry) -> ProviderRoute:
     # Unlike the callback path, it need not be registered exactly at any provider.
     path = path.rstrip("/")
     return ProviderRoute(
@@ -88,26 +106,6 @@ def _route(path: str, callback: str | None, success: str, entry: Entry) -> Provi
         entry["failureQueryString"],
         entry["json"],
     )
-
-
-# Keys of `providers.json` that need no equivalent here.
-IGNORED = {
-    "authOptions",
-    "authScheme",
-    "authType",
-    "autoLogin",
-    "callbackURL",
-    "emailOptional",
-    "failureFlash",
-    "profileFields",
-    "session",
-    "setAccessToken",
-    "strategy",
-    "successFlash",
-    "successReturnToOrRedirect",
-    "userInfoURL",
-}
-NAME = re.compile(r"[\w-]{1,64}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -174,9 +172,11 @@ def configure(settings: Settings, served: Iterable[str] = ()) -> Configuration:
     return configuration
 
 
-def _load(entries: Entry, problems: Problems, warnings: list[str]) -> Iterator[tuple[str, Entry]]:
+def _load(
+    entries: ProviderEntry, problems: Problems, warnings: list[str]
+) -> Iterator[tuple[str, ProviderEntry]]:
     """Yield the entries of known providers; collect problems and warnings."""
-    known = ProviderSchema().fields.keys() | IGNORED
+    known = ProviderSettingsSchema().fields.keys() | IGNORED
     for name, entry in entries.items():
         if not isinstance(entry, Mapping) or not NAME.fullmatch(name):
             problems.add(name, "must be an object, and its name letters, digits, _ and -")
@@ -190,12 +190,14 @@ def _load(entries: Entry, problems: Problems, warnings: list[str]) -> Iterator[t
             problems.add(name, _unknown_name(name, entry))
 
 
-def _load_entry(name: str, preset: Preset, entry: Entry, problems: Problems) -> Entry:
+def _load_entry(
+    name: str, preset: Preset, entry: ProviderEntry, problems: Problems
+) -> ProviderEntry:
     """Return an entry with all known keys; invalid values are reported and None.
 
     Settings that are null count as missing.
     """
-    schema = ProviderSchema()
+    schema = ProviderSettingsSchema()
     loaded = dict.fromkeys(schema.fields) | {"preset": preset}
     given = {key: value for key, value in entry.items() if value is not None}
     try:
@@ -213,7 +215,7 @@ def _note(problems: Problems, path: str, problem: str) -> None:
         problems.add(path, problem)
 
 
-def _find_preset(name: str, entry: Entry) -> Preset | None:
+def _find_preset(name: str, entry: ProviderEntry) -> Preset | None:
     """Return the preset of the module or issuer, else of the entry's name."""
     module = entry.get("module")
     if "issuer" in entry:
@@ -222,14 +224,14 @@ def _find_preset(name: str, entry: Entry) -> Preset | None:
     return next((PRESETS[known] for known in names if known in PRESETS), None)
 
 
-def _unknown_module(entry: Entry) -> str:
+def _unknown_module(entry: ProviderEntry) -> str:
     if entry.get("module") == "passport-local":
         return "passwords are checked by POST /users/login"
     known = ", ".join(sorted(MODULES))
     return f"its module is none of {known}, and it has no `issuer`"
 
 
-def _unknown_name(name: str, entry: Entry) -> str:
+def _unknown_name(name: str, entry: ProviderEntry) -> str:
     known = sorted(PRESETS.keys() - {"oidc"})
     meant = suggest(str(entry.get("provider") or name), known)
     return f"must have a `module` or an `issuer`, or be {', '.join(known)}{meant}"
@@ -241,7 +243,7 @@ def _flatten(texts: Any) -> str:
     return str(texts[0])
 
 
-def _check_entry(name: str, entry: Entry, settings: Settings, problems: Problems) -> None:
+def _check_entry(name: str, entry: ProviderEntry, settings: Settings, problems: Problems) -> None:
     """Report problems of an entry with valid values."""
     # A client of OpenID Connect may be public.
     if not (entry["clientSecret"] or entry["preset"].is_openid):
@@ -265,7 +267,7 @@ def _redirect_problem(value: str | None, listed: list[str]) -> str | None:
 
 
 def _make(
-    name: str, entry: Entry, login: ProviderRoute | None, link: ProviderRoute | None
+    name: str, entry: ProviderEntry, login: ProviderRoute | None, link: ProviderRoute | None
 ) -> Provider:
     preset = entry["preset"]
     words = entry["scope"] or preset.scope.split()

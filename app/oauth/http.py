@@ -14,8 +14,7 @@ from authlib.integrations.requests_client import OAuth2Session
 from requests.utils import get_environ_proxies
 
 from app.connector import ConnectorError
-from app.connector.http.connection import Adapter, Limits, current_limits
-from app.connector.http.host_policy import HostPolicy
+from app.connector.http.connection import Adapter, HostPolicy, Limits, current_limits
 
 from .configuration import Provider
 from .errors import MALFORMED, ProviderError

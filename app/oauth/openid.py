@@ -32,6 +32,17 @@ MIN_RSA_BITS = 2048
 DISCOVERY_PATH = "/.well-known/openid-configuration"
 # Microsoft's placeholder for the tenant, used if users of several tenants may log in.
 TENANT = "{tenantid}"
+# The claims of an ID token by name.
+TokenClaims = dict[str, Any]
+# Only asymmetric algorithms: not `none`, nor any whose key would be the client's secret.
+ALGORITHMS = (
+    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    *("ES256", "ES384", "ES512", "EdDSA", "Ed25519"),
+)
+#: Seconds by which a provider's clock may differ.
+LEEWAY = 60
+#: Maximum age of an ID token in seconds, regardless of its own claims.
+MAX_AGE = 86_400
 
 
 @dataclass(frozen=True)
@@ -158,20 +169,6 @@ def _to_key(document: object) -> Key | None:
         return None
     is_weak = isinstance(key, RSAKey) and key.public_key.key_size < MIN_RSA_BITS
     return None if is_weak else key
-
-
-# The claims of an ID token by name.
-TokenClaims = dict[str, Any]
-
-# Only asymmetric algorithms: not `none`, nor any whose key would be the client's secret.
-ALGORITHMS = (
-    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
-    *("ES256", "ES384", "ES512", "EdDSA", "Ed25519"),
-)
-#: Seconds by which a provider's clock may differ.
-LEEWAY = 60
-#: Maximum age of an ID token in seconds, regardless of its own claims.
-MAX_AGE = 86_400
 
 
 def check_id_token(

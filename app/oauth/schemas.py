@@ -6,14 +6,24 @@ from urllib.parse import urlsplit
 import marshmallow
 from marshmallow import EXCLUDE, INCLUDE, ValidationError, fields, validate
 
-from app.rest.fields.base import Schema, Timestamp
-from app.rest.fields.json import Object
+from app.fields.base import Schema, Timestamp
+from app.fields.json import Object
 from app.settings import is_address
 
 from .models import MAX_ISSUER
 
 # Hosts whose URLs may be http, for development.
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
+# A path as a route, without Flask's placeholders.
+PATH = validate.Regexp(r"(/[\w.~:@-]+)+/?\Z", error="must be a path such as /auth/google")
+#: Maximum characters of a provider's code.
+MAX_CODE = 4096
+#: Maximum characters of an ID token.
+MAX_ID_TOKEN = 16_384
+#: Maximum characters of an app's nonce.
+MAX_NONCE = 255
+# Settings that are URLs, by passport's names.
+URLS = ("issuer", "authorizationURL", "tokenURL", "userProfileURL", "userEmailURL", "profileURL")
 
 
 def is_secure(url: str) -> bool:
@@ -23,20 +33,6 @@ def is_secure(url: str) -> bool:
     parts = urlsplit(url)
     is_plain = not any((parts.query, parts.fragment, parts.username))
     return is_plain and (parts.scheme == "https" or parts.hostname in LOCAL_HOSTS)
-
-
-# A path as a route, without Flask's placeholders.
-PATH = validate.Regexp(r"(/[\w.~:@-]+)+/?\Z", error="must be a path such as /auth/google")
-#: Maximum characters of a provider's code.
-MAX_CODE = 4096
-#: Maximum characters of an ID token.
-MAX_ID_TOKEN = 16_384
-#: Maximum characters of an app's nonce.
-MAX_NONCE = 255
-
-
-# Settings that are URLs, by passport's names.
-URLS = ("issuer", "authorizationURL", "tokenURL", "userProfileURL", "userEmailURL", "profileURL")
 
 
 def _check_url(value: str) -> None:
@@ -68,7 +64,7 @@ class Scope(fields.Field[list[str]]):
         return words
 
 
-class ProviderSchema(marshmallow.Schema):
+class ProviderSettingsSchema(marshmallow.Schema):
     """An entry of PROVIDERS: the keys of LoopBack 3's `providers.json`, and a few more."""
 
     class Meta:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial, wraps
 from urllib.parse import urlencode
 
-from flask import Blueprint, Flask, Response, current_app, jsonify, request
+from flask import Blueprint, Flask, Response, jsonify, request
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import HTTPException, Unauthorized
@@ -15,6 +15,8 @@ from app.rest.requests.bodies import read_body
 from app.users.schemas import AccessTokenSchema
 from app.users.sessions.assurance import require_recent_of_strong
 from app.users.sessions.cookies import (
+    cookie_flags,
+    has_secure_cookies,
     require_same_site,
     set_cookie,
     set_login_cookies,
@@ -37,7 +39,7 @@ MAX_BROWSER_TOKEN = 64
 # The parameters of a provider's response, with the maximum characters of each.
 ANSWER = {"code": MAX_CODE, "state": 64, "iss": MAX_ISSUER, "error": 64}
 
-View = Callable[[ProviderClient, ProviderRoute], ResponseReturnValue]
+ProviderView = Callable[[ProviderClient, ProviderRoute], ResponseReturnValue]
 
 
 def init_app(app: Flask) -> None:
@@ -76,8 +78,8 @@ def _add(
     client: ProviderClient,
     route: ProviderRoute,
     kind: str,
-    begin: View,
-    finish: View,
+    begin: ProviderView,
+    finish: ProviderView,
 ) -> None:
     name = f"{client.provider.name}-{kind}"
     callback = partial(finish, client, route)
@@ -88,7 +90,7 @@ def _add(
         bp.add_url_rule(route.callback_path, f"{name}-posted", posted, methods=["POST"])
 
 
-def _with_redirect(view: View) -> View:
+def _with_redirect(view: ProviderView) -> ProviderView:
     """Wrap a view, so that failures are redirects if the settings say so."""
 
     @wraps(view)
@@ -211,14 +213,8 @@ def _failure_url(route: ProviderRoute, url: str, error: HTTPException) -> str:
 
 def _to_provider(url: str, browser_token: str) -> Response:
     response = _redirect(url)
-    response.set_cookie(
-        _cookie_name(),
-        browser_token,
-        max_age=FLOW_LIFETIME,
-        httponly=True,
-        samesite="Lax",
-        secure=_is_secure(),
-    )
+    flags = cookie_flags(path="/")
+    response.set_cookie(_cookie_name(), browser_token, max_age=FLOW_LIFETIME, **flags)
     return response
 
 
@@ -232,8 +228,4 @@ def _browser_token() -> str:
 
 
 def _cookie_name() -> str:
-    return f"{SECURE_PREFIX if _is_secure() else ''}{FLOW_COOKIE}"
-
-
-def _is_secure() -> bool:
-    return bool(current_app.config["PUBLIC_URL"].startswith("https:"))
+    return f"{SECURE_PREFIX if has_secure_cookies() else ''}{FLOW_COOKIE}"

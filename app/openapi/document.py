@@ -13,8 +13,9 @@ from app.access.rules import READ
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, served_endpoints, switched_off
 
+from .filter_schemas import DocumentPart
 from .operation import ARGUMENT, EndpointOperation
-from .schemas import Json, Schemas
+from .schemas import Schemas
 from .security import security_schemes
 from .tags import add_components
 
@@ -34,7 +35,7 @@ Every error has one shape, and its `error.code` is stable.
 """
 
 
-def build(app: Flask) -> Json:
+def build(app: Flask) -> DocumentPart:
     """Return the document of an app without `servers`; needs a request context."""
     plugin = MarshmallowPlugin()
     spec = APISpec(
@@ -49,7 +50,10 @@ def build(app: Flask) -> Json:
         text = (collection.model.__doc__ or "").partition("\n")[0]
         spec.tag({"name": collection.name, "description": text})
     add_components(spec)
-    schemas, shared = Schemas(cast("OpenAPIConverter", plugin.converter), app), dict[str, Json]()
+    schemas, shared = (
+        Schemas(cast("OpenAPIConverter", plugin.converter), app),
+        dict[str, DocumentPart](),
+    )
     for path, operations in _paths(app, schemas, shared).items():
         spec.path(path=path, operations=operations)
     for name, response in sorted(shared.items()):
@@ -58,7 +62,7 @@ def build(app: Flask) -> Json:
         spec.components.schema(name, schema)
     for name, scheme in security_schemes(app).items():
         spec.components.security_scheme(name, scheme)
-    document: Json = spec.to_dict()
+    document: DocumentPart = spec.to_dict()
     return document
 
 
@@ -69,13 +73,15 @@ def _tagged(app: Flask) -> list[Collection]:
     return sorted(collections, key=lambda model: not model.is_owner_model)
 
 
-def _paths(app: Flask, schemas: Schemas, shared: dict[str, Json]) -> dict[str, Json]:
+def _paths(
+    app: Flask, schemas: Schemas, shared: dict[str, DocumentPart]
+) -> dict[str, DocumentPart]:
     """Return each path with its operations by verb; adds common responses to `shared`.
 
     A route without a declared endpoint is described by its docstring alone.
     """
     root, declared = app.config["REST_API_ROOT"], served_endpoints.of(app)
-    paths: dict[str, Json] = defaultdict(dict)
+    paths: dict[str, DocumentPart] = defaultdict(dict)
     names: set[str] = set()
     for rule in app.url_map.iter_rules():
         if not rule.rule.startswith(f"{root}/") or _is_off(app, rule.endpoint):

@@ -11,11 +11,11 @@ from app.rest.filters.parser import KEYS, MAX_ORDER, MAX_SKIP, MAX_STEPS, STEP
 from app.rest.filters.patterns import PATTERN_OPERATORS
 from app.rest.filters.tree import MAX_LIMIT, OTHERS
 
-Json = dict[str, Any]
+DocumentPart = dict[str, Any]
 
 TEXT = {"type": "string"}
 NULL = {"type": "null"}
-NEAR: Json = {
+NEAR: DocumentPart = {
     "near": {
         "anyOf": [
             {
@@ -33,10 +33,10 @@ NEAR: Json = {
 WHOLE_NUMBER = {"type": "integer", "minimum": 0, "maximum": MAX_SKIP}
 
 
-def filter_schema(resource: Collection) -> Json:
+def filter_schema(resource: Collection) -> DocumentPart:
     """Return the schema of a filter of this resource."""
     names = {"enum": [name for name in resource.filterable if name != OTHERS]}
-    known: Json = {
+    known: DocumentPart = {
         "where": {"$ref": f"#/components/schemas/{resource.model.__name__}Where"},
         "fields": {
             "anyOf": [
@@ -55,14 +55,14 @@ def filter_schema(resource: Collection) -> Json:
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
-def where_schema(resource: Collection) -> Json:
+def where_schema(resource: Collection) -> DocumentPart:
     """Return the schema of a `where` of this resource."""
     own = {"$ref": f"#/components/schemas/{resource.model.__name__}Where"}
     several = {"type": "array", "items": own}
     kinds = resource.filterable
     conditions = {name: _condition(kind) for name, kind in kinds.items() if name != OTHERS}
     objects = [name for name, kind in kinds.items() if kind.shape is Shape.OBJECT]
-    paths: Json = (
+    paths: DocumentPart = (
         {"patternProperties": {_paths_in(name): {} for name in objects}} if objects else {}
     )
     return {
@@ -79,7 +79,7 @@ def _paths_in(name: str) -> str:
     return rf"^{re.escape(name)}(\.{step}){{1,{MAX_STEPS}}}$"
 
 
-def _includes(relations: list[str]) -> Json:
+def _includes(relations: list[str]) -> DocumentPart:
     # JSON Schema allows no empty enum.
     if not relations:
         return {"type": "array", "items": TEXT, "maxItems": 0}
@@ -89,7 +89,7 @@ def _includes(relations: list[str]) -> Json:
     return {"type": "array", "items": {"anyOf": [name, scope]}}
 
 
-def _condition(kind: Kind) -> Json:
+def _condition(kind: Kind) -> DocumentPart:
     """Return the schema of a condition on a property: a value, or operators with operands."""
     operators = {
         word: _operand(word, kind)
@@ -105,7 +105,7 @@ def _condition(kind: Kind) -> Json:
     return {"anyOf": [*values, conditions]}
 
 
-def _operand(word: str, kind: Kind) -> Json:
+def _operand(word: str, kind: Kind) -> DocumentPart:
     value = dict(kind.schema or NULL)
     if word == "between":
         return {"type": "array", "items": value, "minItems": 2, "maxItems": 2}

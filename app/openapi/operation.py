@@ -38,7 +38,8 @@ from app.rest.requests.bodies import MAX_DEPTH as MAX_BODY_DEPTH
 from app.rest.requests.parameters import MAX_DEPTH
 from app.rest.views.paging import LINK, TOTAL_COUNT
 
-from .schemas import Json, Schemas, any_of, id_schema, model_name, ref
+from .filter_schemas import DocumentPart
+from .schemas import Schemas, any_of, id_schema, model_name, ref
 from .security import Security, find_links
 from .tags import NOT_MODIFIED, TAG_HEADER, is_tagged_read, precondition_parameters, tag_errors
 
@@ -55,6 +56,30 @@ SERVICE_ERRORS = (
     errors.TemporarilyUnavailable(),
     errors.DatabaseTimeout(),
 )
+BODILESS = ("GET", "DELETE")
+ARGUMENT = re.compile(r"<(?:[^<>:]+:)?(\w+)>")
+COUNT: DocumentPart = {
+    "name": "count",
+    "in": "query",
+    "description": f"Whether the answer has `{TOTAL_COUNT}`, which takes one more query.",
+    "schema": {"type": "boolean", "default": False},
+}
+PAGE_HEADERS = {
+    LINK: {
+        "description": 'The next page, with `rel="next"`, when rows are left.',
+        "schema": {"type": "string"},
+    },
+    TOTAL_COUNT: {
+        "description": "The number of rows of all pages, with `count=true`.",
+        "schema": {"type": "integer", "minimum": 0},
+    },
+}
+PART = "The part that `Range` asks for."
+UNCHANGED: DocumentPart = {"description": "The client has it already."}
+REDIRECT: DocumentPart = {
+    "description": "Done, with the address that `redirect` asked for.",
+    "headers": {"Location": {"schema": {"type": "string"}}},
+}
 
 
 def body_errors() -> list[HTTPException]:
@@ -78,7 +103,9 @@ def schema_errors(body: object) -> Iterator[HTTPException]:
         yield errors.ValidationError({names[0]: [errors.BLANK]})
 
 
-def responses(errors_: Iterable[HTTPException], shared: dict[str, Json]) -> dict[str, Json]:
+def responses(
+    errors_: Iterable[HTTPException], shared: dict[str, DocumentPart]
+) -> dict[str, DocumentPart]:
     """Return the responses of these errors and of SERVICE_ERRORS, by status.
 
     Most operations have the same responses, so they are added to `shared` and referred to.
@@ -92,7 +119,7 @@ def _status(error: HTTPException) -> int:
     return error.code or 0
 
 
-def _share(status: str, response: Json, shared: dict[str, Json]) -> Json:
+def _share(status: str, response: DocumentPart, shared: dict[str, DocumentPart]) -> DocumentPart:
     codes = response["content"]["application/json"].get("examples", {})
     name = ".".join([status, *codes])
     if shared.setdefault(name, response) != response:
@@ -100,7 +127,7 @@ def _share(status: str, response: Json, shared: dict[str, Json]) -> Json:
     return {"$ref": f"#/components/responses/{name}"}
 
 
-def _response(errors_: list[HTTPException]) -> Json:
+def _response(errors_: list[HTTPException]) -> DocumentPart:
     """Return the response of a status, with the description and an example of each code."""
     bodies: dict[str, Any] = {}
     descriptions: dict[str, str] = {}
@@ -117,32 +144,6 @@ def _response(errors_: list[HTTPException]) -> Json:
         **({"headers": RETRY_AFTER} if is_temporary else {}),
         "content": {"application/json": {"schema": ref("ErrorResponse"), "examples": bodies}},
     }
-
-
-BODILESS = ("GET", "DELETE")
-ARGUMENT = re.compile(r"<(?:[^<>:]+:)?(\w+)>")
-COUNT: Json = {
-    "name": "count",
-    "in": "query",
-    "description": f"Whether the answer has `{TOTAL_COUNT}`, which takes one more query.",
-    "schema": {"type": "boolean", "default": False},
-}
-PAGE_HEADERS = {
-    LINK: {
-        "description": 'The next page, with `rel="next"`, when rows are left.',
-        "schema": {"type": "string"},
-    },
-    TOTAL_COUNT: {
-        "description": "The number of rows of all pages, with `count=true`.",
-        "schema": {"type": "integer", "minimum": 0},
-    },
-}
-PART = "The part that `Range` asks for."
-UNCHANGED: Json = {"description": "The client has it already."}
-REDIRECT: Json = {
-    "description": "Done, with the address that `redirect` asked for.",
-    "headers": {"Location": {"schema": {"type": "string"}}},
-}
 
 
 class EndpointOperation:
@@ -164,7 +165,7 @@ class EndpointOperation:
         self._verb = verb
         self._endpoint = endpoint
 
-    def describe(self, schemas: Schemas, shared: dict[str, Json]) -> Json:
+    def describe(self, schemas: Schemas, shared: dict[str, DocumentPart]) -> DocumentPart:
         """Return the operation; add common responses to `shared`."""
         body, errors = self._body(schemas), responses(self.errors(), shared)
         described = {
@@ -192,7 +193,7 @@ class EndpointOperation:
         is_owner_model = self._resource is not None and self._resource.is_owner_model
         return is_owner_model and "id" in self._arguments
 
-    def _texts(self) -> Json:
+    def _texts(self) -> DocumentPart:
         """Return summary and description, from the view's docstring and the rules."""
         text = inspect.getdoc(self._endpoint.view) or ""
         for word, resource in (("row", self._subject), ("parent", self._resource)):
@@ -205,7 +206,7 @@ class EndpointOperation:
             "description": "\n\n".join(filter(None, sentences)),
         }
 
-    def _path_parameters(self) -> Iterator[Json]:
+    def _path_parameters(self) -> Iterator[DocumentPart]:
         for name in self._arguments:
             schema = self._argument(name)
             yield {
@@ -216,10 +217,10 @@ class EndpointOperation:
                 **({"example": schema["examples"][0]} if "examples" in schema else {}),
             }
 
-    def _argument(self, name: str) -> Json:
+    def _argument(self, name: str) -> DocumentPart:
         """Return the schema of a path argument: a row's id, or the declared one."""
         if name in self._endpoint.arguments:
-            schema: Json = self._endpoint.arguments[name]
+            schema: DocumentPart = self._endpoint.arguments[name]
             return schema
         if name == "id" and self._resource is not None:
             return id_schema(self._resource, self._literal)
@@ -227,7 +228,7 @@ class EndpointOperation:
             return id_schema(self._subject, None)
         return {"type": "string"}
 
-    def _query_parameters(self, schemas: Schemas) -> Iterator[Json]:
+    def _query_parameters(self, schemas: Schemas) -> Iterator[DocumentPart]:
         """Yield the structured parameter, and `count` for lists."""
         if self._endpoint.query and self._subject is not None:
             name = self._endpoint.query.strip("!")
@@ -258,7 +259,7 @@ class EndpointOperation:
     def _has_body(self) -> bool:
         return self._endpoint.body is not None and self._verb not in BODILESS
 
-    def _body(self, schemas: Schemas) -> Json | None:
+    def _body(self, schemas: Schemas) -> DocumentPart | None:
         if self._endpoint.makes_link and self._endpoint.relation:
             schema = schemas.of_link(self._endpoint.relation, self._links)
             return {"required": False, "content": {self._endpoint.body_type: {"schema": schema}}}
@@ -267,13 +268,13 @@ class EndpointOperation:
         schema = schemas.of_body(self._endpoint.body, self._subject)
         return {"required": True, "content": {self._endpoint.body_type: {"schema": schema}}}
 
-    def _success(self, schemas: Schemas) -> dict[str, Json]:
+    def _success(self, schemas: Schemas) -> dict[str, DocumentPart]:
         answer = self._endpoint.answer
         if answer is None:
             done = {"204": {"description": "Done, without content."}}
             return {**done, "302": REDIRECT} if self._endpoint.redirects else done
         schema = self._answer(answer, schemas)
-        success: Json = {
+        success: DocumentPart = {
             "description": "Done.",
             "content": {self._endpoint.answer_type: {"schema": schema}},
         }
@@ -288,7 +289,7 @@ class EndpointOperation:
         not_modified = NOT_MODIFIED if is_tagged_read(self._endpoint, self._verb) else {}
         return {"200": success, **not_modified}
 
-    def _answer(self, answer: SchemaSpec, schemas: Schemas) -> Json:
+    def _answer(self, answer: SchemaSpec, schemas: Schemas) -> DocumentPart:
         if not self._endpoint.answers or not isinstance(answer, str):
             return schemas.of_answer(answer, self._subject)
         return any_of(answer.format(model_name(resource)) for resource in self._answers)

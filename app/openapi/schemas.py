@@ -8,15 +8,13 @@ from apispec.ext.marshmallow.common import make_schema_key
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask
 
+from app.fields.base import Number
 from app.rest.collection import Collection, served_collections
-from app.rest.fields.base import Number
 from app.rest.filters.tree import OTHERS
 from app.rest.relations import Relation
 from app.rest.views.own_endpoints import collection_with
 
-from .filter_schemas import filter_schema, where_schema
-
-Json = dict[str, Any]
+from .filter_schemas import DocumentPart, filter_schema, where_schema
 
 # The suffix of a schema's second name.
 ANSWER, BODY = "Answer", "Body"
@@ -24,18 +22,20 @@ ANSWER, BODY = "Answer", "Body"
 TEXT = "text"
 
 
-def ref(name: str) -> Json:
+def ref(name: str) -> DocumentPart:
     """Return a reference to a named schema."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def any_of(names: Iterable[str]) -> Json:
+def any_of(names: Iterable[str]) -> DocumentPart:
     """Return a reference to any of several schemas, as those with optional parts may all match."""
     refs = list(map(ref, names))
     return refs[0] if len(refs) == 1 else {"anyOf": refs}
 
 
-def _closed(properties: Json, optional: Container[str] = (), **more: object) -> Json:
+def _closed(
+    properties: DocumentPart, optional: Container[str] = (), **more: object
+) -> DocumentPart:
     """Return the schema of an object with these properties and no others."""
     required = [name for name in properties if name not in optional]
     return {
@@ -71,7 +71,7 @@ DETAILS = {
     "maxAge": {"type": "integer", "description": "Seconds for which a login is recent."},
     "email": {"type": "string", "description": "A new address that is to be proved."},
 }
-COMMON_SCHEMAS: dict[str, Json] = {
+COMMON_SCHEMAS: dict[str, DocumentPart] = {
     "Count": _closed({"count": {"type": "integer", "minimum": 0, "examples": [1]}}),
     "Exists": _closed({"exists": {"type": "boolean", "examples": [True]}}),
     "ErrorDetail": _closed(
@@ -110,7 +110,7 @@ class Schemas:
         self._converter.add_attribute_function(  # type: ignore[no-untyped-call]
             _json_schema_function(app.config)
         )
-        self.named: dict[str, Json] = dict(COMMON_SCHEMAS)
+        self.named: dict[str, DocumentPart] = dict(COMMON_SCHEMAS)
         resources = served_collections.of(app)
         for resource in resources.values():
             self._add_resource(resource, resources)
@@ -138,11 +138,11 @@ class Schemas:
             f"{name}Where": where_schema(resource),
         }
 
-    def of_body(self, declared: Any, subject: Collection | None) -> Json:
+    def of_body(self, declared: Any, subject: Collection | None) -> DocumentPart:
         """Return the schema of a declared body; names in it refer to schemas of `subject`."""
         return self._schema(declared, request_schema, subject)
 
-    def of_link(self, relation: Relation, model: Collection | None) -> Json:
+    def of_link(self, relation: Relation, model: Collection | None) -> DocumentPart:
         """Return the schema of a link of a relation, without the ids of both sides.
 
         `model` is the model whose rows are the links, if it is served.
@@ -159,11 +159,11 @@ class Schemas:
             "examples": [_omit(example, *ids) for example in new["examples"]],
         }
 
-    def of_answer(self, declared: Any, subject: Collection | None) -> Json:
+    def of_answer(self, declared: Any, subject: Collection | None) -> DocumentPart:
         """Return the schema of a declared response; names in it refer to schemas of `subject`."""
         return self._schema(declared, response_schema, subject)
 
-    def example_of(self, query: str, subject: Collection) -> Json:
+    def example_of(self, query: str, subject: Collection) -> DocumentPart:
         """Return a `filter` or `where` that selects the row created by a body's example."""
         body = self.named[f"New{model_name(subject)}"]["examples"][0]
         values = {
@@ -176,7 +176,7 @@ class Schemas:
         order = f"{subject.id_name} DESC"
         return where if query == "where" else {"where": where, "order": order, "limit": 10}
 
-    def _schema(self, declared: Any, variant: Any, subject: Collection | None) -> Json:
+    def _schema(self, declared: Any, variant: Any, subject: Collection | None) -> DocumentPart:
         if isinstance(declared, dict):
             return declared
         if isinstance(declared, list):
@@ -194,8 +194,8 @@ class Schemas:
             self.named.setdefault(name, schema)
         return ref(name)
 
-    def _convert(self, schema: marshmallow.Schema) -> Json:
-        converted: Json = self._converter.schema2jsonschema(schema)  # type: ignore[no-untyped-call]
+    def _convert(self, schema: marshmallow.Schema) -> DocumentPart:
+        converted: DocumentPart = self._converter.schema2jsonschema(schema)  # type: ignore[no-untyped-call]
         text = (type(schema).__doc__ or "").partition("\n")[0]
         if OTHERS in converted["properties"]:
             properties = _omit(converted["properties"], OTHERS)
@@ -203,13 +203,13 @@ class Schemas:
         return {"description": text, **converted}
 
 
-def _resolve_names(text: str, subject: Collection) -> Json:
+def _resolve_names(text: str, subject: Collection) -> DocumentPart:
     """Resolve declared schema names: `{}` is the model's name, `[...]` an array, `|` anyOf."""
     schemas = [_resolve_name(name, subject) for name in text.split(" | ")]
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
-def _resolve_name(text: str, subject: Collection) -> Json:
+def _resolve_name(text: str, subject: Collection) -> DocumentPart:
     if not text.startswith("["):
         return ref(text.format(model_name(subject)))
     items = {"type": "array", "items": _resolve_name(text.strip("[]"), subject)}
@@ -221,7 +221,7 @@ def model_name(resource: Collection) -> str:
     return str(resource.model.__name__)
 
 
-def id_schema(resource: Collection, literal: str | None) -> Json:
+def id_schema(resource: Collection, literal: str | None) -> DocumentPart:
     """Return the schema of a row's id in a path; `literal` is the current-user literal."""
     schema = resource.id_form.json_schema
     if literal and resource.is_owner_model:
@@ -229,7 +229,7 @@ def id_schema(resource: Collection, literal: str | None) -> Json:
     return schema
 
 
-def response_schema(schema: Json) -> Json:
+def response_schema(schema: DocumentPart) -> DocumentPart:
     """Return the schema of a response: the readable properties, required unless nested."""
     properties = {
         name: _omit(property_, "default")
@@ -246,7 +246,7 @@ def response_schema(schema: Json) -> Json:
     }
 
 
-def request_schema(schema: Json, partial: bool = False) -> Json:
+def request_schema(schema: DocumentPart, partial: bool = False) -> DocumentPart:
     """Return the schema of a request body: the writable properties, optional if `partial`."""
     properties = {
         name: _omit(property_, "default") if partial else property_
@@ -262,7 +262,7 @@ def request_schema(schema: Json, partial: bool = False) -> Json:
     return {**body, "required": required} if required else body
 
 
-def _example_of_body(properties: Json, required: list[str]) -> Json:
+def _example_of_body(properties: DocumentPart, required: list[str]) -> DocumentPart:
     """Return an example with all required properties and those with an example of their own."""
     return {
         name: _example(property_)
@@ -271,11 +271,11 @@ def _example_of_body(properties: Json, required: list[str]) -> Json:
     }
 
 
-def _json_schema_function(settings: Mapping[str, Any]) -> Callable[..., Json]:
+def _json_schema_function(settings: Mapping[str, Any]) -> Callable[..., DocumentPart]:
     """Return apispec's attribute function that calls `json_schema` of this service's fields."""
 
-    def own_json_schema(_: object, field: Any, ret: Json, **kwargs: Any) -> Json:
-        own: Json = field.json_schema(settings) if hasattr(field, "json_schema") else {}
+    def own_json_schema(_: object, field: Any, ret: DocumentPart, **kwargs: Any) -> DocumentPart:
+        own: DocumentPart = field.json_schema(settings) if hasattr(field, "json_schema") else {}
         if "maxLength" in own:
             own["maxLength"] = min(own["maxLength"], ret.get("maxLength", own["maxLength"]))
         if ret.get("default", ...) is None:
@@ -285,7 +285,7 @@ def _json_schema_function(settings: Mapping[str, Any]) -> Callable[..., Json]:
     return own_json_schema
 
 
-def _upsert(new: Json, resource: Collection) -> Json:
+def _upsert(new: DocumentPart, resource: Collection) -> DocumentPart:
     body, key = request_schema(new, partial=True), resource.id_name
     number = _omit(new["properties"][key], "readOnly")
     # Callers who may only change their own rows may not create one in this way.
@@ -298,12 +298,12 @@ def _upsert(new: Json, resource: Collection) -> Json:
     }
 
 
-def _without_withheld(schema: Json, resource: Collection) -> Json:
+def _without_withheld(schema: DocumentPart, resource: Collection) -> DocumentPart:
     """Return the schema of a response without properties that only the service reads."""
     return {**schema, "properties": _omit(schema["properties"], *resource.visibility.withheld)}
 
 
-def _with_nulls(schema: Json, resource: Collection) -> Json:
+def _with_nulls(schema: DocumentPart, resource: Collection) -> DocumentPart:
     """Return the schema of a response with null where the column may be NULL.
 
     A required property may be null in rows that are older than its declaration.
@@ -316,7 +316,7 @@ def _with_nulls(schema: Json, resource: Collection) -> Json:
     return {**schema, "properties": properties}
 
 
-def _or_null(property_: Json) -> Json:
+def _or_null(property_: DocumentPart) -> DocumentPart:
     nullable = dict(property_)
     if isinstance(kind := property_.get("type"), str):
         nullable["type"] = [kind, "null"]
@@ -325,7 +325,9 @@ def _or_null(property_: Json) -> Json:
     return nullable
 
 
-def _with_relations(schema: Json, resource: Collection, related: Mapping[str, Collection]) -> Json:
+def _with_relations(
+    schema: DocumentPart, resource: Collection, related: Mapping[str, Collection]
+) -> DocumentPart:
     """Return the schema of a filtered response: any properties, and included relations."""
     properties = dict(schema["properties"])
     by_attribute = {column.key: name for name, column in resource.properties.items()}
@@ -339,7 +341,7 @@ def _with_relations(schema: Json, resource: Collection, related: Mapping[str, Co
     return _omit({**schema, "properties": properties}, "required")
 
 
-def _example(property_: Json) -> Any:
+def _example(property_: DocumentPart) -> Any:
     """Return an example of a property: its own, or one for its type."""
     if "examples" in property_:
         return property_["examples"][0]
@@ -353,13 +355,13 @@ def _example(property_: Json) -> Any:
     return False if kind == "boolean" else None
 
 
-def _text(property_: Json) -> str:
+def _text(property_: DocumentPart) -> str:
     return TEXT.ljust(property_.get("minLength", 0), "x")[: property_.get("maxLength")]
 
 
-def _number(property_: Json) -> Any:
+def _number(property_: DocumentPart) -> Any:
     return min(max(1, property_.get("minimum", 1)), property_.get("maximum", 1))
 
 
-def _omit(schema: Json, *names: str) -> Json:
+def _omit(schema: DocumentPart, *names: str) -> DocumentPart:
     return {name: value for name, value in schema.items() if name not in names}

@@ -16,15 +16,15 @@ from app.rest.endpoint import Endpoint
 from app.rest.relations import BELONGS_TO, Relation
 from app.rest.views.includes import MAX_LEVELS
 
-from .schemas import Json
+from .filter_schemas import DocumentPart
 
 # An id that no user has: a logged-in user whom no rule names.
 ANY_USER_ID = 0
 
 
-def security_schemes(app: Flask) -> dict[str, Json]:
+def security_schemes(app: Flask) -> dict[str, DocumentPart]:
     """Return this app's security schemes, one for each token transport."""
-    schemes: dict[str, Json] = {}
+    schemes: dict[str, DocumentPart] = {}
     for location, name, description in token_transports.of(app):
         if location == QUERY and not app.config["TOKEN_IN_QUERY"]:
             continue
@@ -76,10 +76,10 @@ class Security:
             if any(rules.depends_on_strength for rules in self._rules)
         ]
 
-    def requirements(self) -> list[Json]:
+    def requirements(self) -> list[DocumentPart]:
         """Return alternative security requirements: one scheme each, with the roles it needs."""
         schemes = security_schemes(self._app)
-        none: list[Json] = [{}] if self._endpoint.token_optional else []
+        none: list[DocumentPart] = [{}] if self._endpoint.token_optional else []
         return none + [{scheme: names} for names in self._sufficient() for scheme in schemes]
 
     def _sufficient(self) -> list[list[str]]:

@@ -10,10 +10,10 @@ from app.rest.endpoint import Endpoint
 from app.rest.requests.preconditions import IF_MATCH, IF_NONE_MATCH, MAX_LENGTH, TOO_LONG
 from app.rest.views.tagged import ETAG
 
-from .schemas import Json
+from .filter_schemas import DocumentPart
 
-TAGS: Json = {"type": "string", "maxLength": MAX_LENGTH}
-PARAMETERS: dict[str, Json] = {
+TAGS: DocumentPart = {"type": "string", "maxLength": MAX_LENGTH}
+PARAMETERS: dict[str, DocumentPart] = {
     IF_MATCH: {
         "description": "Change the row only if it has one of these tags, or `*`: any.",
         "schema": TAGS,
@@ -23,12 +23,12 @@ PARAMETERS: dict[str, Json] = {
         "schema": TAGS,
     },
 }
-TAG: Json = {
+TAG: DocumentPart = {
     "description": "The tag of the row, unless others are included or the answer is an array.",
     "schema": {"type": "string"},
 }
-TAG_HEADER: dict[str, Json] = {ETAG: {"$ref": f"#/components/headers/{ETAG}"}}
-NOT_MODIFIED: Json = {
+TAG_HEADER: dict[str, DocumentPart] = {ETAG: {"$ref": f"#/components/headers/{ETAG}"}}
+NOT_MODIFIED: DocumentPart = {
     "304": {"description": "The client has the row already.", "headers": TAG_HEADER}
 }
 

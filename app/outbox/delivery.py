@@ -1,6 +1,7 @@
 """Attempts to deliver an event, and their outcomes.
 
-A new kind of delivery is a subscriber: see `subscribe` in `registry.py`."""
+A new kind of delivery is a subscriber: see `subscribe` in `registry.py`.
+"""
 
 import logging
 import math
@@ -31,6 +32,12 @@ from .models import (
     UndeliverableError,
 )
 from .registry import registry
+
+# Seconds between the first two attempts, doubled after each up to MAX_BACKOFF.
+FIRST_BACKOFF = 1.0
+# The outcome of an attempt that will be repeated.
+DELAYED = "delayed"
+OUTCOMES = (DELAYED, *FINAL_STATES)
 
 
 class Leases:
@@ -87,13 +94,6 @@ class Leases:
 
 
 leases = AppState("leases of deliveries", factory=Leases)
-
-
-# Seconds between the first two attempts, doubled after each up to MAX_BACKOFF.
-FIRST_BACKOFF = 1.0
-# The outcome of an attempt that will be repeated.
-DELAYED = "delayed"
-OUTCOMES = (DELAYED, *FINAL_STATES)
 
 
 def drain(app: Flask) -> Counter[str]:

@@ -14,7 +14,7 @@ from .models import Attempt, DeliveryError
 # The recorded data or the payload of an event, by name.
 Payload = dict[str, Any]
 # Makes the payload of an event; returns None if there is nothing to deliver any more.
-Load = Callable[[Payload, Attempt], Payload | None]
+LoadPayload = Callable[[Payload, Attempt], Payload | None]
 # Delivers a payload, and returns a short description for the log; None if it was not delivered.
 Handler = Callable[[Flask, Payload], str | None]
 
@@ -23,7 +23,7 @@ Handler = Callable[[Flask, Payload], str | None]
 class Registry:
     """The events of an app, and their subscribers by name."""
 
-    loads: dict[str, Load] = field(default_factory=dict)
+    loads: dict[str, LoadPayload] = field(default_factory=dict)
     handlers: dict[str, dict[str, Handler]] = field(default_factory=lambda: defaultdict(dict))
 
     def subscribers(self, event: str) -> list[str]:
@@ -34,7 +34,7 @@ class Registry:
         """Return the names of the subscribers of all events."""
         return {name for handlers in self.handlers.values() for name in handlers}
 
-    def find(self, event: str, subscriber: str) -> tuple[Load, Handler]:
+    def find(self, event: str, subscriber: str) -> tuple[LoadPayload, Handler]:
         """Return the handler of a delivery; raise DeliveryError if this app has none."""
         if subscriber not in self.subscribers(event):
             # It was recorded by another version of the service.
@@ -49,7 +49,7 @@ def _recorded(data: Payload, _attempt: Attempt) -> Payload:
 registry = AppState("outbox registry", factory=lambda _app: Registry())
 
 
-def define(app: Flask, event: str, load: Load) -> None:
+def define(app: Flask, event: str, load: LoadPayload) -> None:
     """Define the payload of an event, by default the recorded data.
 
     `load(data, attempt)` makes it from the recorded data for each attempt. It returns None if there

@@ -4,12 +4,10 @@ from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app, make_response, render_template, request
 
-# No external or inline resources; `data:` and `blob:` are for QR codes and pictures in rows. Forms
-# are only submitted by scripts, so that no password gets into a URL.
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-    "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
-)
+from app.http.headers import policy_of_scripts
+
+# For QR codes and pictures in rows.
+IMAGES = "data: blob:"
 #: Seconds without a key or click after which a page logs its user out (OWASP ASVS 7.3.1).
 IDLE_SECONDS = 900
 
@@ -25,7 +23,7 @@ def render_client_page(template: str, **features: Any) -> Response:
     """Render a page that is a client of the API; its scripts get the settings and features."""
     page = {**_settings(), **features}
     response = make_response(render_template(template, page=page))
-    response.headers["Content-Security-Policy"] = POLICY
+    response.headers["Content-Security-Policy"] = policy_of_scripts(IMAGES)
     return response
 
 

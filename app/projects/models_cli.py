@@ -12,9 +12,9 @@ from app.definitions.reading import json_models
 from app.definitions.related_models import USERS
 from app.definitions.served import Model, find_models
 from app.definitions.setup import report
+from app.fields.base import Field
 from app.rest.collection import Collection
 from app.rest.endpoint import Endpoint, served_endpoints, switched_off
-from app.rest.fields.base import Field
 from app.rest.views.collection import declared_endpoints
 
 from .permissions import check_permissions

@@ -9,8 +9,8 @@ from uuid import uuid4
 
 from marshmallow import ValidationError
 
+from app.fields.base import is_number
 from app.problems import MISSPELT, suggest
-from app.rest.fields.base import is_number
 from app.times import iso_time, now
 
 from .declaration import Declaration

@@ -9,7 +9,7 @@ from typing import Unpack
 from sqlalchemy import Column
 
 from app.database.metadata import DEFAULT
-from app.rest.fields.base import Field, FieldOptions, not_blank
+from app.fields.base import Field, FieldOptions, not_blank
 
 from .declaration import Declaration, JsonObject
 from .defaults import Default, read_default

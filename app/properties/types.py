@@ -10,10 +10,10 @@ from sqlalchemy import BigInteger, Boolean, Column, Date, Double, String, Text, 
 from sqlalchemy.types import TypeEngine
 
 from app.database.columns import MAX_PRECISION, ExactDecimal, GeoPoint, Json, UtcDateTime
+from app.fields import base as fields
+from app.fields import json as json_fields
+from app.fields.base import MAX_TEXT, Field
 from app.problems import MISSPELT, suggest
-from app.rest.fields import base as fields
-from app.rest.fields import json as json_fields
-from app.rest.fields.base import MAX_TEXT, Field
 
 from .declaration import Declaration, JsonObject
 

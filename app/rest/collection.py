@@ -22,11 +22,11 @@ from app.access.policy import (
 )
 from app.database.reading import readers
 from app.errors import ModelNotFound
+from app.fields.base import Schema, validation_cost
+from app.fields.ids import Id
 from app.settings import is_compatible
 from app.state import AppState
 
-from .fields.base import Schema, validation_cost
-from .fields.ids import Id
 from .filters import sql
 from .filters.columns import has_short_ids, kinds_of, visible
 from .filters.compatibility import lenient, parse_leniently

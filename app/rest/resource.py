@@ -10,10 +10,10 @@ from sqlalchemy.orm import InstrumentedAttribute
 from werkzeug.exceptions import HTTPException
 
 from app.access.rules import DynamicRole, Rule
+from app.fields.base import Schema
 from app.ids import Id
 
 from .endpoint import Endpoint, Route, View
-from .fields.base import Schema
 from .relations import Relation
 from .rows.hooks import Hook
 from .rows.repository import Conditions, Repository, Row, Values

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from app.access.identity import current_identity
+from app.fields.base import PASSTHROUGH_SERIALIZERS, Parsed, Schema
 
-from .fields.base import PASSTHROUGH_SERIALIZERS, Parsed, Schema
 from .filters.tree import OTHERS
 from .rows.hooks import Hook, LoadEvent
 from .rows.repository import Row, Values

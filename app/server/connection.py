@@ -12,9 +12,12 @@ from .outgoing import Outgoing
 
 # Maximum bytes of one receive call.
 RECEIVE_BYTES = 64 * 1024
+#: Maximum bytes of responses buffered for slow clients; above it, the connection whose client has
+#: not read for longest is closed.
+MAX_TOTAL_UNSENT = 8 * 1024 * 1024
 
 
-class Connection:
+class ClientConnection:
     """A connection that never blocks, with its current request and response.
 
     gunicorn needs `sock`, `timeout` and `close`.
@@ -74,15 +77,11 @@ class Connection:
             self.sock.close()
 
 
-#: Maximum bytes of responses buffered for slow clients; above it, the connection whose client has
-#: not read for longest is closed.
-MAX_TOTAL_UNSENT = 8 * 1024 * 1024
-
 # Connections that wait for the same, the longest first.
-Queue = deque[Connection]
+Queue = deque[ClientConnection]
 
 
-class Waiting:
+class WaitingConnections:
     """Connections that the main loop watches, in a queue for each reason to wait.
 
     Only used by the main loop.
@@ -102,52 +101,52 @@ class Waiting:
 
     def watch(
         self,
-        conn: Connection,
+        conn: ClientConnection,
         queue: Queue,
         seconds: float,
         event: int,
-        react: Callable[[Connection], None],
+        react: Callable[[ClientConnection], None],
     ) -> None:
         """Call `react` when a connection is readable or writable; it times out after `seconds`."""
         self._stay(conn, queue, seconds)
         self._poller.register(conn.sock, event, lambda _: react(conn))
 
-    def prolong(self, conn: Connection, queue: Queue, seconds: float) -> None:
+    def prolong(self, conn: ClientConnection, queue: Queue, seconds: float) -> None:
         """Restart a time-out of `seconds`."""
         queue.remove(conn)
         self._stay(conn, queue, seconds)
 
-    def end(self, conn: Connection, queue: Queue) -> None:
+    def end(self, conn: ClientConnection, queue: Queue) -> None:
         """End a wait."""
         self._poller.unregister(conn.sock)
         queue.remove(conn)
 
-    def take_overdue(self, queue: Queue) -> Iterator[Connection]:
+    def take_overdue(self, queue: Queue) -> Iterator[ClientConnection]:
         """End the waits that have timed out; yield the connections."""
         now = time.monotonic()
         while queue and queue[0].timeout <= now:
             yield self._take(queue)
 
-    def take_unread(self) -> Iterator[Connection]:
+    def take_unread(self) -> Iterator[ClientConnection]:
         """End the waits of responses above MAX_TOTAL_UNSENT; yield the connections."""
         while (
             self.sending and sum(conn.outgoing.unsent for conn in self.sending) > MAX_TOTAL_UNSENT
         ):
             yield self._take(self.sending)
 
-    def take_longest(self) -> Connection | None:
+    def take_longest(self) -> ClientConnection | None:
         """End the longest wait; return the connection, None if there is none."""
         queues = (self.keepalived, self.lingering, self.pending, self.sending, self.receiving)
         if waiting := [queue for queue in queues if queue]:
             return self._take(min(waiting, key=lambda queue: queue[0].began))
         return None
 
-    def _stay(self, conn: Connection, queue: Queue, seconds: float) -> None:
+    def _stay(self, conn: ClientConnection, queue: Queue, seconds: float) -> None:
         conn.began = time.monotonic()
         conn.timeout = conn.began + seconds
         queue.append(conn)
 
-    def _take(self, queue: Queue) -> Connection:
+    def _take(self, queue: Queue) -> ClientConnection:
         conn = queue.popleft()
         self._poller.unregister(conn.sock)
         return conn

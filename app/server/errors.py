@@ -13,7 +13,7 @@ from werkzeug.exceptions import HTTPException
 from app.errors import error_body, error_headers
 from app.http.headers import ALWAYS
 
-from .connection import Connection
+from .connection import ClientConnection
 
 HTTP_ERRORS: dict[type[Exception], type[HTTPException]] = {
     gunicorn.LimitRequestLine: exceptions.RequestURITooLarge,
@@ -58,7 +58,7 @@ def raw_response(error: HTTPException, request_id: str) -> tuple[bytes, bytes]:
     return f"HTTP/1.1 {response.status}\r\n{response.headers}".encode(), response.data
 
 
-def send_error(conn: Connection, error: Exception, log: Logger) -> None:
+def send_error(conn: ClientConnection, error: Exception, log: Logger) -> None:
     """Answer with a JSON error; log only the error's type, as its text quotes the request.
 
     An error in the service's code is logged with its traceback.

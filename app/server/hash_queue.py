@@ -14,13 +14,18 @@ from app.hashing.slots import hash_slots
 from app.rest.hashing import hashing_views
 from app.rest.routing import routed_path
 
-from .connection import Connection
+from .connection import ClientConnection
 from .incoming import BufferedRequest, IncomingRequest
 
 Item = TypeVar("Item", bound=Hashable)
+# Characters by which a property's name may be written differently, in JSON and in forms.
+ESCAPES = b"\\u", b"%"
+#: Maximum bytes of a process's requests that wait to compute a password hash; most have a few
+#: hundred.
+MAX_BYTES = 16 * 1024 * 1024
 
 
-class Entry(NamedTuple):
+class QueueEntry(NamedTuple):
     """The client of an item, and its size in bytes."""
 
     client: str
@@ -35,7 +40,7 @@ class FairQueue(Generic[Item]):
         self._most_bytes = most_bytes
         self._bytes = 0
         # In the order of insertion.
-        self._entries: dict[Item, Entry] = {}
+        self._entries: dict[Item, QueueEntry] = {}
         # The items of each client, in the order of the clients' turns.
         self._lines: dict[str, dict[Item, None]] = {}
 
@@ -44,7 +49,7 @@ class FairQueue(Generic[Item]):
 
     def add(self, item: Item, client: str, size: int) -> list[Item]:
         """Add an item; remove and return items in excess: the newest of the client with most."""
-        self._entries[item] = Entry(client, size)
+        self._entries[item] = QueueEntry(client, size)
         self._lines.setdefault(client, {})[item] = None
         self._bytes += size
         surplus = []
@@ -88,10 +93,6 @@ class FairQueue(Generic[Item]):
         return next(reversed(self._lines[max(self._lines, key=share)]))
 
 
-# Characters by which a property's name may be written differently, in JSON and in forms.
-ESCAPES = b"\\u", b"%"
-
-
 class HashCalls:
     """Recognizes requests as the app routes them."""
 
@@ -126,11 +127,6 @@ class HashCalls:
         return self._views.get(name)
 
 
-#: Maximum bytes of a process's requests that wait to compute a password hash; most have a few
-#: hundred.
-MAX_BYTES = 16 * 1024 * 1024
-
-
 class HashQueue:
     """Connections whose request will compute a password hash; only used by the main loop.
 
@@ -146,12 +142,12 @@ class HashQueue:
         self._wait = app.config["PASSWORD_HASH_WAIT"]
         # The time until which requests may wait.
         self._end = math.inf
-        self._queue: FairQueue[Connection] = FairQueue(most, MAX_BYTES)
+        self._queue: FairQueue[ClientConnection] = FairQueue(most, MAX_BYTES)
         self._slots.queue = self._queue
-        self._refused: dict[Connection, None] = {}
+        self._refused: dict[ClientConnection, None] = {}
         self._is_refusing = False
 
-    def add(self, conn: Connection) -> bool:
+    def add(self, conn: ClientConnection) -> bool:
         """Add a connection if its request computes a hash; return whether it does."""
         request = conn.incoming.request
         if not self._calls.includes(request):
@@ -161,7 +157,7 @@ class HashQueue:
         self._refused.update(dict.fromkeys(surplus))
         return True
 
-    def discard(self, conn: Connection) -> None:
+    def discard(self, conn: ClientConnection) -> None:
         """Remove a connection that was closed."""
         if conn in self._refused:
             del self._refused[conn]
@@ -172,7 +168,7 @@ class HashQueue:
         """Limit all waiting to a point in time, because the worker is stopping."""
         self._end = moment
 
-    def take_due(self) -> Iterator[Connection]:
+    def take_due(self) -> Iterator[ClientConnection]:
         """Remove and yield the connections that a thread should answer now.
 
         `turn` is their context manager.
@@ -209,7 +205,7 @@ def _size(incoming: IncomingRequest) -> int:
     return head + len(incoming.request.body.getvalue()) + len(incoming.data)
 
 
-def _started(conn: Connection, turn: AbstractContextManager[None]) -> Connection:
+def _started(conn: ClientConnection, turn: AbstractContextManager[None]) -> ClientConnection:
     conn.turn = turn
     conn.incoming.request.waited = time.monotonic() - conn.began
     return conn

@@ -18,7 +18,7 @@ MAX_UNSENT = 4 * 1024 * 1024
 FILE_PIECE = 256 * 1024
 
 
-Argument = TypeVar("Argument")
+Data = TypeVar("Data")
 
 
 class ClientGoneError(OSError):
@@ -159,7 +159,7 @@ class Outgoing:
         """Return the number of bytes sent."""
         return self._attempt(self._socket.send, data) or 0
 
-    def _attempt(self, send: Callable[[Argument], int | None], argument: Argument) -> int | None:
+    def _attempt(self, send: Callable[[Data], int | None], argument: Data) -> int | None:
         """Return the result of a function that sends, None if the client accepts nothing now."""
         try:
             return send(argument)

@@ -12,6 +12,17 @@ FILES = 2
 OTHER_FILES = 100
 # Minimum connections with which a process can serve.
 FEWEST_CONNECTIONS = 50
+# Parameters of glibc, see mallopt(3).
+M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
+# Threads share one arena, as only one of them runs Python at a time; each would otherwise keep the
+# most it ever needed.
+ARENAS = 1
+# Bytes from which a block is returned to the system. A password hash needs a block of 19 MiB;
+# allocating it each time takes a fifth to a third of the hash's time.
+RETURNED_BLOCK = 1 << 20
+# Seconds between two returns of free memory between smaller blocks.
+TRIM_INTERVAL = 60
+LIBC = ctypes.CDLL(None)
 
 
 def fit_connections(cfg: Config, log: Logger) -> None:
@@ -40,20 +51,6 @@ def fit_connections(cfg: Config, log: Logger) -> None:
             needed,
         )
         cfg.set("worker_connections", connections)
-
-
-# Parameters of glibc, see mallopt(3).
-M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
-# Threads share one arena, as only one of them runs Python at a time; each would otherwise keep the
-# most it ever needed.
-ARENAS = 1
-# Bytes from which a block is returned to the system. A password hash needs a block of 19 MiB;
-# allocating it each time takes a fifth to a third of the hash's time.
-RETURNED_BLOCK = 1 << 20
-# Seconds between two returns of free memory between smaller blocks.
-TRIM_INTERVAL = 60
-
-LIBC = ctypes.CDLL(None)
 
 
 def limit_malloc() -> None:

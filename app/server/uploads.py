@@ -12,7 +12,7 @@ from gunicorn.http import wsgi
 from app.rest.endpoint import ASKS_FOR_UPLOAD, served_endpoints
 from app.rest.routing import routed_path
 
-from .connection import Connection
+from .connection import ClientConnection
 from .incoming import BufferedRequest
 
 #: Maximum concurrent uploads larger than `MAX_BODY_BYTES` in a process.
@@ -36,7 +36,7 @@ class Uploads:
         }
         self._proxies = app.config["TRUSTED_PROXIES"]
         # Uploads in progress, with their clients' networks; only used by the main loop.
-        self._networks: dict[Connection, str] = {}
+        self._networks: dict[ClientConnection, str] = {}
 
     def max_bytes(self, request: BufferedRequest) -> int:
         """Return the maximum bytes of a request's body received in a file; 0: it is no upload."""
@@ -50,7 +50,7 @@ class Uploads:
             return 0
         return self._most.get(name, 0)
 
-    def start(self, conn: Connection) -> bool:
+    def start(self, conn: ClientConnection) -> bool:
         """Take a slot, unless the client's network already has as many as are free.
 
         So one network gets at most half of them, and a slot remains for the next one.
@@ -62,12 +62,12 @@ class Uploads:
         self._networks[conn] = network
         return True
 
-    def end(self, conn: Connection) -> None:
+    def end(self, conn: ClientConnection) -> None:
         """Release the slot, and drop the received data."""
         if self._networks.pop(conn, None) is not None:
             conn.incoming.close()
 
-    def is_allowed(self, conn: Connection) -> bool:
+    def is_allowed(self, conn: ClientConnection) -> bool:
         """Return True if the app allows an upload, judging by its headers; in a thread."""
         _, environ = wsgi.create(
             conn.incoming.request, conn.outgoing, conn.client, conn.outgoing.server, self._cfg

@@ -22,7 +22,7 @@ from app.errors import TooManyUploads
 from app.hashing.slots import hash_slots
 from app.observability import health
 
-from .connection import Connection, Waiting
+from .connection import ClientConnection, WaitingConnections
 from .errors import send_error
 from .hash_queue import HashQueue
 from .incoming import IncomingRequest
@@ -51,14 +51,14 @@ class BufferingWorker(ThreadWorker):
     poller: BaseSelector
     tpool: Threads
     sockets: list[socket.socket]
-    keepalived_conns: deque[Connection]
-    pending_conns: deque[Connection]
+    keepalived_conns: deque[ClientConnection]
+    pending_conns: deque[ClientConnection]
     number: int
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)
         # Connections that wait for their clients.
-        self.waiting: Waiting
+        self.waiting: WaitingConnections
         # Whether accepting a connection has failed.
         self.is_full = False
         # When the memory was last trimmed, and when the master was last notified.
@@ -88,7 +88,7 @@ class BufferingWorker(ThreadWorker):
         purger.of(self.wsgi).start()
         # Otherwise gunicorn would search for a setting at each access.
         vars(self.cfg).update({name: found.get() for name, found in self.cfg.settings.items()})
-        self.waiting = Waiting(self.poller, self.keepalived_conns, self.pending_conns)
+        self.waiting = WaitingConnections(self.poller, self.keepalived_conns, self.pending_conns)
         # The other connections are for requests that do not wait.
         most = max(1, self.worker_connections // 2)
         self.hashes = HashQueue(self.wsgi, most, self.cfg.threads)
@@ -150,7 +150,7 @@ class BufferingWorker(ThreadWorker):
                 return
             raise
         self.nr_conns += 1
-        conn = Connection(sock, client, listener.getsockname(), self._timeout)
+        conn = ClientConnection(sock, client, listener.getsockname(), self._timeout)
         self._receive(conn, conn.receive())
 
     def wait_for_and_dispatch_events(self, timeout: float) -> None:
@@ -168,7 +168,7 @@ class BufferingWorker(ThreadWorker):
     def _timeout(self) -> float:
         return float(self.wsgi.config["REQUEST_TIMEOUT"])
 
-    def _receive(self, conn: Connection, data: bytes | None) -> None:
+    def _receive(self, conn: ClientConnection, data: bytes | None) -> None:
         """Buffer received data of a connection's next request."""
         max_body = self.wsgi.config["MAX_BODY_BYTES"]
         conn.incoming = IncomingRequest(self.cfg, conn.client, max_body, self.uploads.max_bytes)
@@ -180,12 +180,12 @@ class BufferingWorker(ThreadWorker):
                 conn, self.waiting.pending, self._timeout, EVENT_READ, self._receive_more
             )
 
-    def _receive_more(self, conn: Connection) -> None:
+    def _receive_more(self, conn: ClientConnection) -> None:
         if next_step := self._take(conn, conn.receive()):
             self.waiting.end(conn, self.waiting.pending)
             next_step()
 
-    def _take(self, conn: Connection, data: bytes | None) -> Callable[[], None] | None:
+    def _take(self, conn: ClientConnection, data: bytes | None) -> Callable[[], None] | None:
         """Add bytes to the request; return the next step, or None to wait for more."""
         if data is None:
             return None
@@ -200,20 +200,20 @@ class BufferingWorker(ThreadWorker):
         self._continue(conn)
         return None if data else partial(self._close, conn)
 
-    def _continue(self, conn: Connection) -> None:
+    def _continue(self, conn: ClientConnection) -> None:
         """Send "100 Continue" if the client waits for that."""
         if conn.incoming.expects_continue:
             conn.incoming.expects_continue = False
             conn.send(b"HTTP/1.1 100 Continue\r\n\r\n")
 
-    def _ask(self, conn: Connection) -> None:
+    def _ask(self, conn: ClientConnection) -> None:
         """Ask the app, in a thread, whether to receive an upload."""
         if self.uploads.start(conn):
             self.tpool.call(partial(self._ask_app, conn))
         else:
             self._refuse(conn, TooManyUploads())
 
-    def _ask_app(self, conn: Connection) -> None:
+    def _ask_app(self, conn: ClientConnection) -> None:
         is_allowed = False
         try:
             is_allowed = self.uploads.is_allowed(conn)
@@ -222,7 +222,7 @@ class BufferingWorker(ThreadWorker):
         finally:
             self.method_queue.defer(self._begin_upload, conn, is_allowed)
 
-    def _begin_upload(self, conn: Connection, is_allowed: bool) -> None:
+    def _begin_upload(self, conn: ClientConnection, is_allowed: bool) -> None:
         """Receive an upload; if the app does not allow it, let it answer at once."""
         if not is_allowed:
             conn.incoming.answer_at_once()
@@ -242,7 +242,7 @@ class BufferingWorker(ThreadWorker):
                 conn, self.waiting.receiving, self._timeout, EVENT_READ, self._receive_upload
             )
 
-    def _receive_upload(self, conn: Connection) -> None:
+    def _receive_upload(self, conn: ClientConnection) -> None:
         if next_step := self._take(conn, conn.receive()):
             self.waiting.end(conn, self.waiting.receiving)
             next_step()
@@ -250,18 +250,18 @@ class BufferingWorker(ThreadWorker):
             conn.upload_seen = conn.incoming.received
             self.waiting.prolong(conn, self.waiting.receiving, self._timeout)
 
-    def _refuse(self, conn: Connection, error: Exception) -> None:
+    def _refuse(self, conn: ClientConnection, error: Exception) -> None:
         send_error(conn, error, self.log)
         self._linger(conn)
 
-    def _answer(self, conn: Connection) -> None:
+    def _answer(self, conn: ClientConnection) -> None:
         """Pass a complete request to a thread, or queue it for its turn to compute a hash."""
         if self.hashes.add(conn):
             self.poller.register(conn.sock, EVENT_READ, lambda _: self._notice_if_closed(conn))
         else:
             self._start(conn)
 
-    def _notice_if_closed(self, conn: Connection) -> None:
+    def _notice_if_closed(self, conn: ClientConnection) -> None:
         """Drop a request whose client has gone; other data it has sent is handled later."""
         self.poller.unregister(conn.sock)
         if conn.is_closed():
@@ -276,11 +276,11 @@ class BufferingWorker(ThreadWorker):
                 self.poller.unregister(conn.sock)
             self._start(conn)
 
-    def _start(self, conn: Connection) -> None:
+    def _start(self, conn: ClientConnection) -> None:
         conn.outgoing.begin()
         self.tpool.call(partial(self._respond, conn))
 
-    def _respond(self, conn: Connection) -> None:
+    def _respond(self, conn: ClientConnection) -> None:
         """Answer a connection's request in a thread; the main loop does the rest."""
         is_kept = False
         try:
@@ -288,7 +288,7 @@ class BufferingWorker(ThreadWorker):
         finally:
             self.method_queue.defer(self.finish_request, conn, is_kept)
 
-    def handle(self, conn: Connection) -> bool:
+    def handle(self, conn: ClientConnection) -> bool:
         """Answer a connection's request in a thread; return whether to keep the connection.
 
         gunicorn would read the request from the connection here, and wait for it.
@@ -310,7 +310,7 @@ class BufferingWorker(ThreadWorker):
             send_error(conn, error, self.log)
         return False
 
-    def finish_request(self, conn: Connection, is_kept: bool) -> None:
+    def finish_request(self, conn: ClientConnection, is_kept: bool) -> None:
         """Send the rest of the response; then keep the connection, or let the client close it.
 
         The connection's next request is handled after that.
@@ -324,20 +324,20 @@ class BufferingWorker(ThreadWorker):
         else:
             self._linger(conn)
 
-    def _send_rest(self, conn: Connection, is_kept: bool) -> None:
+    def _send_rest(self, conn: ClientConnection, is_kept: bool) -> None:
         self.waiting.end(conn, self.waiting.sending)
         with suppress(ClientGoneError):
             conn.outgoing.send_rest()
         self.finish_request(conn, is_kept)
 
-    def _close_unread(self, conn: Connection) -> None:
+    def _close_unread(self, conn: ClientConnection) -> None:
         self._log_unread(conn)
         self._close(conn)
 
-    def _log_unread(self, conn: Connection) -> None:
+    def _log_unread(self, conn: ClientConnection) -> None:
         self.log.warning("closed a connection of %s: it did not take its answer", conn.host)
 
-    def _keep(self, conn: Connection) -> None:
+    def _keep(self, conn: ClientConnection) -> None:
         """Wait for the next request, unless a part of it has already been received."""
         if conn.incoming.data:
             self._receive(conn, bytes(conn.incoming.data))
@@ -346,11 +346,11 @@ class BufferingWorker(ThreadWorker):
         seconds = min(self.cfg.keepalive, most)
         self.waiting.watch(conn, self.waiting.keepalived, seconds, EVENT_READ, self._receive_next)
 
-    def _receive_next(self, conn: Connection) -> None:
+    def _receive_next(self, conn: ClientConnection) -> None:
         self.waiting.end(conn, self.waiting.keepalived)
         self._receive(conn, conn.receive())
 
-    def _linger(self, conn: Connection) -> None:
+    def _linger(self, conn: ClientConnection) -> None:
         """Shut down only the server's side: closing with unread data would reset the connection."""
         try:
             conn.sock.shutdown(socket.SHUT_WR)
@@ -362,7 +362,7 @@ class BufferingWorker(ThreadWorker):
                 conn, self.waiting.lingering, LINGER_SECONDS, EVENT_READ, self._discard
             )
 
-    def _discard(self, conn: Connection) -> None:
+    def _discard(self, conn: ClientConnection) -> None:
         data = conn.receive()
         conn.discarded += len(data or b"")
         if data == b"" or conn.discarded > MAX_LINGER_BYTES:
@@ -382,7 +382,7 @@ class BufferingWorker(ThreadWorker):
             for conn in self.waiting.take_overdue(queue):
                 self._close(conn)
 
-    def _close(self, conn: Connection) -> None:
+    def _close(self, conn: ClientConnection) -> None:
         self.nr_conns -= 1
         self.uploads.end(conn)
         conn.close()

@@ -1,7 +1,7 @@
 """The schema of to-dos."""
 
-from app.rest.fields.base import Boolean, Schema, Text, Timestamp, not_blank
-from app.rest.fields.ids import Id
+from app.fields.base import Boolean, Schema, Text, Timestamp, not_blank
+from app.fields.ids import Id
 
 
 class TodoSchema(Schema):

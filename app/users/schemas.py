@@ -8,12 +8,8 @@ from email_validator import EmailNotValidError
 from marshmallow import fields, validate
 from marshmallow.exceptions import ValidationError
 
-from app.audit.entries import Action
-from app.audit.models import MAX_ACTION
-from app.database.ids import IntegerId
-from app.rest.fields.base import Schema, Text, Timestamp, not_blank
-from app.rest.fields.ids import Id
-from app.rest.fields.json import Object
+from app.fields.base import Schema, Text, Timestamp, not_blank
+from app.fields.ids import Id
 from app.settings import Settings
 
 from .names import (
@@ -209,24 +205,6 @@ class LoopBackSessionSchema(SessionSchema):
         metadata={"type": "string", "examples": ["0123456789abcdef"]},
     )
     userId = Id(attribute="user_id", dump_only=True)  # noqa: N815
-
-
-class AuditRecordSchema(Schema):
-    """A record of the audit log: who did what, and from where."""
-
-    id = Id(IntegerId, dump_only=True)
-    time = Timestamp(dump_only=True)
-    action = fields.String(
-        dump_only=True,
-        metadata={"maxLength": MAX_ACTION, "examples": [Action.LOGIN.value]},
-    )
-    actorId = Id(attribute="actor_id", dump_only=True, allow_none=True)  # noqa: N815
-    userId = Id(attribute="user_id", dump_only=True, allow_none=True)  # noqa: N815
-    address = fields.String(dump_only=True, allow_none=True)
-    requestId = fields.String(  # noqa: N815
-        attribute="request_id", dump_only=True, allow_none=True
-    )
-    details = Object(dump_only=True)
 
 
 class NewPasswordSchema(Schema):

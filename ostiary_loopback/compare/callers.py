@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from app.config import ConfigurationError
-from app.environment import VariableError, read_variable
+from app.environment import EnvironmentVariableError, read_variable
 
 _NAME = re.compile(r"[A-Za-z0-9_]{1,40}")
 _TOKEN = re.compile(r"[\x21-\x7e]{1,4096}")
@@ -43,7 +43,7 @@ def _variable(name: str) -> str:
     variable = f"{PREFIX}{name.upper()}"
     try:
         value = read_variable(variable)
-    except VariableError as error:
+    except EnvironmentVariableError as error:
         raise ConfigurationError(str(error)) from None
     if value is None:
         raise ConfigurationError(

@@ -16,11 +16,11 @@ from sqlalchemy import String
 
 from app.database.columns import ExactDecimal
 from app.database.ids import IdColumn
+from app.fields.base import MAX_SAFE
+from app.fields.json import parse_position
+from app.fields.times import parse_time
 from app.ids import IdForm
 from app.properties.properties import Property
-from app.rest.fields.base import MAX_SAFE
-from app.rest.fields.json import parse_position
-from app.rest.fields.times import parse_time
 from app.times import in_milliseconds, iso_time
 
 Convert = Callable[[object], object]

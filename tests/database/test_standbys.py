@@ -14,8 +14,7 @@ from app.access.identity import current_identity
 from app.config import ConfigurationError
 from app.database.session import db, transaction
 from app.database.standbys import group
-from app.database.standbys.reader import standbys
-from app.database.standbys.setup import split_hosts
+from app.database.standbys.reader import split_hosts, standbys
 from app.factory import create_app
 from app.metrics.catalog import Catalog
 from app.metrics.counting import GaugeSampler

@@ -20,7 +20,7 @@ import pytest
 import requests
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.metrics.processes import MEMORY, PREFIX
+from app.metrics.exposition import MEMORY, PREFIX
 from tests.conftest import PASSWORD, TOKEN
 from tests.connector.conftest import http_server  # noqa: F401 a fixture
 from tests.support.documents import blocks

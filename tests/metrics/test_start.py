@@ -8,9 +8,8 @@ import pytest
 from prometheus_client import values
 
 from app.config import ConfigurationError
-from app.metrics import processes
-from app.metrics.exposition import Metrics
-from app.metrics.processes import ProcessFiles
+from app.metrics import exposition
+from app.metrics.exposition import Metrics, ProcessFiles
 from tests.support.ports import free_port
 
 
@@ -19,7 +18,7 @@ def memory(monkeypatch, tmp_path):
     """An empty folder instead of the memory that all services share."""
     memory = tmp_path / "memory"
     memory.mkdir()
-    monkeypatch.setattr(processes, "MEMORY", memory)
+    monkeypatch.setattr(exposition, "MEMORY", memory)
     monkeypatch.setattr(values, "ValueClass", values.ValueClass)
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", "")
     yield memory

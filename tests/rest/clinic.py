@@ -6,7 +6,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from app.access.rules import AUTHENTICATED, OWNER, allow
 from app.database.ids import RowId
-from app.rest.fields.base import Integer, Schema, Text
+from app.fields.base import Integer, Schema, Text
 from app.rest.relations import belongs_to, has_many, has_many_through, has_one
 from app.rest.resource import Resource
 

@@ -12,7 +12,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from app.access.rules import EVERYONE, allow
 from app.database.columns import ExactDecimal, GeoPoint, Json, Position, UtcDateTime
 from app.database.ids import RowId
-from app.rest.fields.base import (
+from app.fields.base import (
     Boolean,
     Date,
     Decimal,
@@ -23,8 +23,8 @@ from app.rest.fields.base import (
     Text,
     Timestamp,
 )
-from app.rest.fields.base import Uuid as UuidField
-from app.rest.fields.json import Array, GeoPointField, Object
+from app.fields.base import Uuid as UuidField
+from app.fields.json import Array, GeoPointField, Object
 from app.rest.resource import Resource
 
 

@@ -16,8 +16,8 @@ from app.database.columns import Json
 from app.database.ids import RowId
 from app.database.session import after_commit, db, in_transaction
 from app.errors import AccessDenied, TooManyRequests
+from app.fields.base import Schema
 from app.rest.collection import served_collections
-from app.rest.fields.base import Schema
 from app.rest.relations import has_many_through
 from app.rest.resource import Resource
 from app.rest.views.registration import register_resource

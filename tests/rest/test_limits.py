@@ -7,8 +7,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from app.database.session import db
 from app.errors import InvalidFilter
+from app.fields.base import Schema
 from app.rest.collection import Collection, served_collections
-from app.rest.fields.base import Schema
 from app.rest.filters.tree import Filter
 from app.rest.relations import belongs_to
 from app.rest.resource import Resource

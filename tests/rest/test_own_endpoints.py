@@ -9,8 +9,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from app.access.rules import AUTHENTICATED, EXECUTE, OWNER, READ, WRITE, Rule, allow
 from app.config import ConfigurationError
 from app.database.ids import RowId
+from app.fields.base import Schema, Text
 from app.rest.endpoint import declared_by, served_endpoints
-from app.rest.fields.base import Schema, Text
 from app.rest.resource import Resource
 from app.rest.views.collection import CollectionViews
 from tests.support.answers import refusal

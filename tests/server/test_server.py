@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from app.metrics.processes import MEMORY, PREFIX
+from app.metrics.exposition import MEMORY, PREFIX
 from app.outbox.delivery import drain
 from app.testing.apps import close
 from tests.conftest import PASSWORD, TOKEN

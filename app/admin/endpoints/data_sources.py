@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # The connector of all data sources.
 REST = "rest"
+OPENID, OAUTH = "OpenID Connect", "OAuth 2.0"
 
 
 @call("findDataSources", READ, "GET /dataSources", answer=[DataSourceSchema])
@@ -98,9 +99,6 @@ def _parameters(operation: "Operation") -> Iterator[Mapping[str, object]]:
             "required": variable.needs_value,
             "default": None if variable.secret or is_masked else variable.default,
         }
-
-
-OPENID, OAUTH = "OpenID Connect", "OAuth 2.0"
 
 
 @call("findProviders", READ, "GET /providers", answer=[ProviderSchema])

@@ -17,6 +17,7 @@ from app.access.rules import READ, Rule, UserPrincipal
 from app.admin.calls import call
 from app.admin.schemas import AccessSchema, CountedModelSchema, ModelSchema
 from app.openapi import document_text
+from app.openapi.filter_schemas import DocumentPart
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, served_endpoints
 from app.rest.relations import Relation
@@ -25,6 +26,9 @@ from app.users.sessions.assurance import is_recent
 
 if TYPE_CHECKING:
     from app.definitions.served import Model
+
+# How the OpenAPI document refers to a schema.
+REFERENCE = "#/components/schemas/"
 
 
 @call("access", READ, "GET /access", answer=AccessSchema)
@@ -59,12 +63,6 @@ def _may_call(model: str, endpoint: Endpoint) -> bool:
     return bool(grant.decision) and (grant.decision.others or grant.by_row or is_of_row)
 
 
-Json = dict[str, Any]
-
-# How the OpenAPI document refers to a schema.
-REFERENCE = "#/components/schemas/"
-
-
 def served_models() -> dict[str, "Model"]:
     """Return the models that have rows and endpoints, by the names that rules have for them."""
     # Imported on first use: models in JSON take time to load, and not every service has any.
@@ -75,7 +73,7 @@ def served_models() -> dict[str, "Model"]:
     return {model.resource: model for model in models}
 
 
-def describe(model: "Model", schemas: "Schemas") -> Mapping[str, object]:
+def describe(model: "Model", schemas: "DocumentSchemas") -> Mapping[str, object]:
     """Return the description of a model, without its rows."""
     collection = served_collections.current[model.resource]
     name = collection.model.__name__
@@ -94,19 +92,19 @@ def describe(model: "Model", schemas: "Schemas") -> Mapping[str, object]:
 
 
 @dataclass(frozen=True)
-class Schemas:
+class DocumentSchemas:
     """The named schemas of the OpenAPI document."""
 
-    named: Mapping[str, Json]
+    named: Mapping[str, DocumentPart]
 
     @classmethod
-    def read(cls) -> "Schemas":
+    def read(cls) -> "DocumentSchemas":
         """Return the schemas of the current app."""
         return cls(json.loads(document_text.current())["components"]["schemas"])
 
-    def resolve(self, name: str) -> Json:
+    def resolve(self, name: str) -> DocumentPart:
         """Return a schema with its references replaced by the schemas that they name."""
-        resolved: Json = self._resolve(self.named[name], (name,))
+        resolved: DocumentPart = self._resolve(self.named[name], (name,))
         return resolved
 
     def _resolve(self, part: Any, within: tuple[str, ...]) -> Any:
@@ -178,7 +176,7 @@ def _rule(rule: Rule) -> Mapping[str, object]:
 @call("findModels", READ, "GET /models", answer=[ModelSchema])
 def find_models() -> Sequence[Mapping[str, object]]:
     """List the models that are served: their schemas, relations and rules."""
-    schemas = Schemas.read()
+    schemas = DocumentSchemas.read()
     return [describe(model, schemas) for model in served_models().values()]
 
 
@@ -195,4 +193,4 @@ def find_model(name: str) -> Mapping[str, object]:
     if model is None:
         raise errors.ModelNotFound("model", name)
     rows = None if model.collection is None else model.collection.rows.count([])
-    return {**describe(model, Schemas.read()), "rows": rows}
+    return {**describe(model, DocumentSchemas.read()), "rows": rows}

@@ -26,36 +26,9 @@ from app.users.views.audit import LATEST_FIRST
 
 # The same order; the records of one action have an index for it.
 LATEST_OF_ACTION = (Order(Place("time"), descending=True), *LATEST_FIRST)
-
-
-@call(
-    "findAudit",
-    READ,
-    "GET /audit",
-    query="filter",
-    answer="[{}WithRelations]",
-    has_pages=True,
-    subject="audit",
-    errors=FILTER_ERRORS,
-)
-def find_audit() -> ResponseReturnValue:
-    """List the records of the audit log that a filter selects, newest first."""
-    collection = served_collections.current["audit"]
-    filter_ = collection.parse(read_parameter("filter"))
-    ordered = replace(filter_, order=filter_.order or _latest_first(filter_))
-    return respond_page(collection, collection.rows.find([], ordered), list, ordered)
-
-
-def _latest_first(filter_: Filter) -> tuple[Order, ...]:
-    where = filter_.raw.get("where")
-    is_of_action = isinstance(where, dict) and isinstance(where.get("action"), str)
-    return LATEST_OF_ACTION if is_of_action else LATEST_FIRST
-
-
 DELIVERIES = "admin.outbox"
-UNKNOWN = errors.ModelNotFound("delivery", 1)
+UNKNOWN_DELIVERY = errors.ModelNotFound("delivery", 1)
 OTHER_STATE = Conflict("The delivery is delivered; those that failed or expired are retried.")
-
 # The name of the schemas in the OpenAPI document.
 ListedDelivery = type(
     "ListedDelivery", (), {"__doc__": "A delivery, with what there is to know of its event."}
@@ -85,6 +58,31 @@ resource = Resource(
     rules=lambda _settings: [],
     is_public=False,
 )
+UNKNOWN_LOCK = errors.ModelNotFound("throttle", "login_identity/0123456789abcdef")
+
+
+@call(
+    "findAudit",
+    READ,
+    "GET /audit",
+    query="filter",
+    answer="[{}WithRelations]",
+    has_pages=True,
+    subject="audit",
+    errors=FILTER_ERRORS,
+)
+def find_audit() -> ResponseReturnValue:
+    """List the records of the audit log that a filter selects, newest first."""
+    collection = served_collections.current["audit"]
+    filter_ = collection.parse(read_parameter("filter"))
+    ordered = replace(filter_, order=filter_.order or _latest_first(filter_))
+    return respond_page(collection, collection.rows.find([], ordered), list, ordered)
+
+
+def _latest_first(filter_: Filter) -> tuple[Order, ...]:
+    where = filter_.raw.get("where")
+    is_of_action = isinstance(where, dict) and isinstance(where.get("action"), str)
+    return LATEST_OF_ACTION if is_of_action else LATEST_FIRST
 
 
 def init_app(app: Flask) -> None:
@@ -116,13 +114,13 @@ def find_outbox() -> ResponseReturnValue:
     return respond_objects(objects, collection, page, list, ordered)
 
 
-@call("retryDelivery", WRITE, "POST /outbox/<id>/retry", errors=(UNKNOWN, OTHER_STATE))
+@call("retryDelivery", WRITE, "POST /outbox/<id>/retry", errors=(UNKNOWN_DELIVERY, OTHER_STATE))
 def retry(id: str) -> None:
     """Retry a failed or expired delivery, for as long as a new one."""
     maintenance.retry_one(_parse(id))
 
 
-@call("giveUpDelivery", WRITE, "POST /outbox/<id>/giveUp", errors=(UNKNOWN, OTHER_STATE))
+@call("giveUpDelivery", WRITE, "POST /outbox/<id>/giveUp", errors=(UNKNOWN_DELIVERY, OTHER_STATE))
 def give_up(id: str) -> None:
     """Cancel a pending delivery."""
     maintenance.give_up(_parse(id))
@@ -133,9 +131,6 @@ def _parse(text: str) -> int:
     if not isinstance(delivery_id, int):
         raise errors.ModelNotFound("delivery", text)
     return delivery_id
-
-
-UNKNOWN_LOCK = errors.ModelNotFound("throttle", "login_identity/0123456789abcdef")
 
 
 @call("findThrottles", READ, "GET /throttles", answer=[LockSchema])

@@ -18,9 +18,9 @@ from app.access.roles import MAX_ROLE_LENGTH, Role, RoleMapping
 from app.access.rules import READ
 from app.admin.calls import FILTER_ERRORS, call
 from app.database.session import db
+from app.fields.base import Schema, Timestamp
 from app.ids import Id
 from app.rest.collection import Collection, served_collections
-from app.rest.fields.base import Schema, Timestamp
 from app.rest.requests.parameters import read_parameter
 from app.rest.resource import Resource
 from app.rest.views.paging import respond_objects

@@ -17,11 +17,17 @@ from app.connector.request.encoding import read_files, serialize_headers
 from app.connector.request.model import Request
 from app.connector.response import RawResponse, Response, alias
 from app.connector.retry import retry_delay
-from app.connector.settings.options import Options, read_options
+from app.connector.settings.options import CallOptions, read_options
 from app.connector.types import JsonValue, Values
 
 from .responses import decode_body, describe_error, error_for_status
 from .transport import Transport
+
+_waits: ContextVar[bool] = ContextVar("waits", default=True)
+logger = logging.getLogger("app.connector")
+_extra_headers: ContextVar[tuple[tuple[object, Values], ...]] = ContextVar(
+    "extra_headers", default=()
+)
 
 
 @dataclass(repr=False)
@@ -38,7 +44,7 @@ class Call:
 
     operation: str
     request: Request
-    options: Options
+    options: CallOptions
     select: Callable[[Response], JsonValue]
     response: Response | None = None
     result: JsonValue = None
@@ -59,9 +65,6 @@ class Call:
 
     def __repr__(self) -> str:
         return f"<Call {self.operation}: {self.request}>"
-
-
-_waits: ContextVar[bool] = ContextVar("waits", default=True)
 
 
 class CallLimit:
@@ -100,14 +103,7 @@ def without_waiting() -> Iterator[None]:
         _waits.reset(scope)
 
 
-logger = logging.getLogger("app.connector")
-
-_extra_headers: ContextVar[tuple[tuple[object, Values], ...]] = ContextVar(
-    "extra_headers", default=()
-)
-
-
-class Client:
+class HttpClient:
     """Executes the calls of one data source and sends its signals."""
 
     def __init__(

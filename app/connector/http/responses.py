@@ -21,7 +21,7 @@ from app.connector.redaction import Redactor
 from app.connector.request.model import Request
 from app.connector.response import RawResponse, Response, remote_message
 from app.connector.retry import read_retry_after
-from app.connector.settings.options import Options
+from app.connector.settings.options import CallOptions
 from app.connector.types import JsonValue
 from app.connector.values import parse_json
 
@@ -49,6 +49,14 @@ _CHARSETS = frozenset(
 _MAX_CHARSET_LENGTH = 40
 # In JSON, each value but the first comes with one of them, and so does each name.
 _SIGNS = (b",", b":", b"[", b"{")
+#: Maximum characters of a remote's message in an error.
+_MAX_MESSAGE_LENGTH = 300
+_ERRORS: dict[int, type[HTTPStatusError]] = {
+    401: UnauthorizedError,
+    403: UnauthorizedError,
+    404: NotFoundError,
+    429: RateLimitedError,
+}
 
 
 def decode_body(
@@ -115,17 +123,7 @@ def _broken(raw: RawResponse) -> str:
     raise ResponseDecodeError(message, raw.status_code, text)
 
 
-#: Maximum characters of a remote's message in an error.
-_MAX_MESSAGE_LENGTH = 300
-_ERRORS: dict[int, type[HTTPStatusError]] = {
-    401: UnauthorizedError,
-    403: UnauthorizedError,
-    404: NotFoundError,
-    429: RateLimitedError,
-}
-
-
-def error_for_status(response: Response, options: Options) -> HTTPStatusError | None:
+def error_for_status(response: Response, options: CallOptions) -> HTTPStatusError | None:
     """Return the error for the status of a response, None for a success."""
     status = response.status_code
     if status < 400 and not (status in REDIRECTS and options.follow_redirects):

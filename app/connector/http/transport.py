@@ -19,11 +19,10 @@ from app.connector.redaction import current_redactor
 from app.connector.request.model import Request
 from app.connector.request.url import MAX_URL_LENGTH, resolve_location, url_length_error
 from app.connector.response import RawResponse
-from app.connector.settings.options import Options
+from app.connector.settings.options import CallOptions
 from app.connector.values import MISSING
 
-from .connection import Adapter, Limits, current_limits
-from .host_policy import HostPolicy
+from .connection import Adapter, HostPolicy, Limits, current_limits
 
 _CHUNK = 65536
 #: Maximum bytes of headers and framing of a response beyond twice `maxResponseBytes`.
@@ -56,7 +55,7 @@ class Transport:
         """Close the pooled connections."""
         self._adapter.close()
 
-    def send(self, request: Request, options: Options, deadline: float) -> RawResponse:
+    def send(self, request: Request, options: CallOptions, deadline: float) -> RawResponse:
         """Send a request and follow its redirects as far as the options allow."""
         received = 2 * options.max_bytes + _OVERHEAD
         limits = Limits(self.policy, deadline, options.read_timeout, received)
@@ -80,7 +79,7 @@ class Transport:
         raise TooManyRedirectsError(f"more than {options.max_redirects} redirects")
 
     def _send_once(
-        self, request: Request, url: str, options: Options, limits: Limits
+        self, request: Request, url: str, options: CallOptions, limits: Limits
     ) -> RawResponse:
         with translate_errors(_LIBRARY_ERRORS, _translate):
             prepared = _prepare(request, url)
@@ -121,7 +120,9 @@ def _read(response: requests.Response, max_bytes: int) -> RawResponse:
     return RawResponse(response.status_code, response.headers, b"".join(chunks), reason)
 
 
-def _redirected(request: Request, url: str, raw: RawResponse, options: Options) -> Request | None:
+def _redirected(
+    request: Request, url: str, raw: RawResponse, options: CallOptions
+) -> Request | None:
     location = raw.headers.get("Location")
     if raw.status_code not in REDIRECTS or location is None:
         return None

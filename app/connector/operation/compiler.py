@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from operator import attrgetter
 
-from app.connector.http.client import Client
+from app.connector.http.client import HttpClient
 from app.connector.request.builder import RequestBuilder, SourceContext
 from app.connector.response import Response
 from app.connector.settings.loading import BASE_URL_MESSAGE, is_base_url, load
@@ -12,9 +12,8 @@ from app.connector.settings.schema import OperationSettings, TemplateSettings
 from app.connector.types import JsonValue, Settings
 from app.problems import Problems, join_path
 
-from .operation import Operation
+from .operation import Operation, Parameter, check_parameters, extend_template, read_parameters
 from .pagination import make_paginator
-from .parameters import Parameter, check_parameters, extend_template, read_parameters
 from .response_path import ResponsePath
 
 # Seconds; a shorter read time-out was probably meant in seconds instead of milliseconds.
@@ -34,7 +33,11 @@ class OperationCompiler:
     """
 
     def __init__(
-        self, context: SourceContext, client: Client, problems: Problems, reserved: Collection[str]
+        self,
+        context: SourceContext,
+        client: HttpClient,
+        problems: Problems,
+        reserved: Collection[str],
     ) -> None:
         self.functions: dict[str, Operation] = {}
         self.templates: list[Operation | None] = []
@@ -139,7 +142,7 @@ def _selector(template: Settings, problems: Problems, path: str) -> Callable[[Re
         return lambda response: response
     if response_path is None:
         return attrgetter("body")
-    return lambda response: response_path.select(response.body)
+    return response_path.select_from
 
 
 def _warn(template: Settings, builder: RequestBuilder, problems: Problems, path: str) -> None:

@@ -1,10 +1,11 @@
 """Iterating over the pages of a list, with a paginator for each style of paging."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from requests.utils import parse_header_links
 
-from app.connector.errors import PaginationError, translate_errors
+from app.connector.errors import PaginationError
 from app.connector.http.client import Call
 from app.connector.request.model import Request
 from app.connector.request.url import resolve_location
@@ -209,7 +210,8 @@ def _redirected(request: Request, url: str) -> Request | None:
 
 
 def _refuse_same(call: Call, previous: Call) -> None:
-    with translate_errors(RecursionError, lambda _: PaginationError("a page is nested too deeply")):
-        is_same = call.result == previous.result
-    if is_same:
+    with suppress(RecursionError):
+        if call.result != previous.result:
+            return
         raise PaginationError(f"{call.operation}: the same page was received twice")
+    raise PaginationError("a page is nested too deeply")

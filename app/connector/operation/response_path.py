@@ -11,6 +11,7 @@ from jsonpath_ng.ext.parser import parse
 
 from app.connector.errors import ResponsePathError, translate_errors
 from app.connector.nesting import levels_of
+from app.connector.response import Response
 from app.connector.types import JsonValue
 
 #: Maximum values of a body that a response path with `*` searches.
@@ -79,6 +80,10 @@ class ResponsePath:
         if not matches:
             return self._no_match()
         return matches[0] if self._returns_first else matches
+
+    def select_from(self, response: Response) -> JsonValue:
+        """Return the first match or all of them in the body of a response."""
+        return self.select(response.body)
 
     def _check_body(self, body: JsonValue) -> None:
         values = levels = 0

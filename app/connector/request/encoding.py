@@ -4,13 +4,14 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from functools import reduce
 from typing import Any
 
 from urllib3.filepost import encode_multipart_formdata
 
-from app.connector.errors import VariableError, translate_errors
+from app.connector.errors import VariableError
 from app.connector.types import Values
 from app.connector.values import MISSING, number, to_json_scalar, to_text
 from app.problems import join_path, type_name
@@ -20,14 +21,29 @@ from .url import MAX_URL_LENGTH, percent_encode, url_length_error
 _ILLEGAL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 # A token; RFC 9110, section 5.6.2.
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+#: Maximum characters of all names of a form, each with `=` and `&`; a nested value has the names of
+#: all its parents. In a query the limit is that of a URL.
+_MAX_NAME_CHARACTERS = 100_000
+# Types that are their own JSON form.
+_PLAIN = (str, int)
+_FORM = "application/x-www-form-urlencoded"
+_JSON = "application/json"
+#: Maximum characters of a name in the path of a value that is not JSON.
+_MAX_STEP_LENGTH = 100
 
 
-def serialize_headers(built: Values) -> Iterator[tuple[str, str]]:
-    """Yield headers that are not null as text; raise VariableError for an invalid one."""
-    for name, value in built.items():
-        if value is not None:
-            text = value if isinstance(value, str) else to_text(value, f"Header {name}")
-            yield name, validate_header(name, text)
+def serialize_headers(built: Values) -> list[tuple[str, str]]:
+    """Return headers that are not null as text; raise VariableError for an invalid one."""
+    given = [(name, value) for name, value in built.items() if value is not None]
+    return [
+        (
+            name,
+            validate_header(
+                name, value if isinstance(value, str) else to_text(value, f"Header {name}")
+            ),
+        )
+        for name, value in given
+    ]
 
 
 def validate_header(name: str, text: str) -> str:
@@ -41,13 +57,6 @@ def validate_header(name: str, text: str) -> str:
     if not all(character <= "\xff" for character in text):
         raise VariableError(f"Header {name} must be latin-1 text")
     return text.strip()
-
-
-#: Maximum characters of all names of a form, each with `=` and `&`; a nested value has the names of
-#: all its parents. In a query the limit is that of a URL.
-_MAX_NAME_CHARACTERS = 100_000
-# Types that are their own JSON form.
-_PLAIN = (str, int)
 
 
 class _Pairs(list[tuple[str, str]]):
@@ -97,11 +106,11 @@ def encode_form(entries: Values, *, repeat: bool = False) -> str:
 
 
 def _encode(entries: Values, pairs: _Pairs) -> str:
-    message = "A query or form value is nested too deeply or contains itself"
-    with translate_errors(RecursionError, lambda _: VariableError(message)):
+    with suppress(RecursionError):
         for key, value in entries.items():
             pairs.add(str(key), value)
-    return "&".join([f"{percent_encode(key)}={percent_encode(text)}" for key, text in pairs])
+        return "&".join([f"{percent_encode(key)}={percent_encode(text)}" for key, text in pairs])
+    raise VariableError("A query or form value is nested too deeply or contains itself")
 
 
 def add_query(url: str, entries: Values, *, repeat: bool = False) -> str:
@@ -115,12 +124,6 @@ def add_query(url: str, entries: Values, *, repeat: bool = False) -> str:
         own = "&".join(kept)
     text = "&".join(filter(None, (own, encode_query(entries, repeat=repeat))))
     return f"{address}?{text}" if text else address
-
-
-_FORM = "application/x-www-form-urlencoded"
-_JSON = "application/json"
-#: Maximum characters of a name in the path of a value that is not JSON.
-_MAX_STEP_LENGTH = 100
 
 
 def encode_body(
@@ -156,19 +159,17 @@ def _form_bytes(form: object, repeat: bool) -> bytes:
 
 def encode_text(text: str) -> bytes:
     """Return a text as UTF-8; VariableError for lone surrogates, which UTF-8 cannot encode."""
-    message = "A text with lone surrogates cannot be sent"
-    with translate_errors(UnicodeEncodeError, lambda _: VariableError(message)):
+    with suppress(UnicodeEncodeError):
         return text.encode()
+    raise VariableError("A text with lone surrogates cannot be sent")
 
 
 def _json_bytes(body: object) -> bytes:
-    def error(_error: Exception) -> VariableError:
-        steps, kind = next(_unserializable(body, 0), ([], ""))
-        path = reduce(join_path, steps, "body")
-        return VariableError(f"{path}{kind} cannot be written as JSON")
-
-    with translate_errors((TypeError, ValueError, RecursionError), error):
+    with suppress(TypeError, ValueError, RecursionError):
         return _ENCODER.encode(body).encode()
+    steps, kind = next(_unserializable(body, 0), ([], ""))
+    path = reduce(join_path, steps, "body")
+    raise VariableError(f"{path}{kind} cannot be written as JSON")
 
 
 def _json_default(value: object) -> object:

@@ -2,20 +2,16 @@
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import quote, urljoin, urlsplit
 
 from requests.utils import requote_uri
 
-from app.connector.errors import (
-    BlockedHostError,
-    MissingVariableError,
-    VariableError,
-    translate_errors,
-)
-from app.connector.template.variables import Token, Variable, may_hold_variables, scan
+from app.connector.errors import BlockedHostError, MissingVariableError, VariableError
 from app.connector.types import Values
 from app.connector.values import known_type, to_text
+from app.connector.variables import Token, Variable, may_hold_variables, scan
 from app.problems import Problems
 
 _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
@@ -203,9 +199,9 @@ def percent_encode(text: str, safe: str = "") -> str:
     # Checked first because `quote` takes several times as long.
     if text.isascii() and text.isalnum():
         return text
-    message = "A value with lone surrogates cannot be sent in a url"
-    with translate_errors(UnicodeEncodeError, lambda _: VariableError(message)):
+    with suppress(UnicodeEncodeError):
         return quote(text, safe=safe)
+    raise VariableError("A value with lone surrogates cannot be sent in a url")
 
 
 def join_base(base: str, url: str) -> str:
@@ -217,16 +213,11 @@ def join_base(base: str, url: str) -> str:
 
 def resolve_location(url: str, location: str) -> str:
     """Resolve the url of a redirect or link, relative to the url that returned it."""
-    with translate_errors(ValueError, _location_error):
+    with suppress(ValueError):
         target = urljoin(url, requote_uri(_as_unicode(location)))
-        is_address = len(target) <= MAX_URL_LENGTH and urlsplit(target).port != 0
-    if not is_address:
-        raise _location_error()
-    return target
-
-
-def _location_error(_error: Exception | None = None) -> BlockedHostError:
-    return BlockedHostError("the remote leads to something that is not a valid url")
+        if len(target) <= MAX_URL_LENGTH and urlsplit(target).port != 0:
+            return target
+    raise BlockedHostError("the remote leads to something that is not a valid url")
 
 
 def _as_unicode(location: str) -> str:

@@ -11,7 +11,7 @@ from app.connector.errors import ConfigError, translate_errors
 from app.connector.redaction import secrets_by_name
 from app.connector.types import JsonObject, JsonValue, Settings
 from app.connector.values import EnvText, environment_values
-from app.environment import VariableError, read_variable
+from app.environment import EnvironmentVariableError, read_variable
 from app.problems import Problems, join_path, suggest
 
 from .leniency import adapt
@@ -60,7 +60,7 @@ def _from_environment(value: JsonObject, problems: Problems, path: str) -> EnvTe
     printable = name.encode(errors="backslashreplace").decode()
     try:
         text = read_variable(name) if printable == name else None
-    except VariableError as error:
+    except EnvironmentVariableError as error:
         problems.add(path, str(error))
         return EnvText()
     if text is None:

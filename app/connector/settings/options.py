@@ -13,7 +13,7 @@ from app.connector.retry import METHODS, STATUSES, RetryPolicy
 from app.connector.types import JsonObject, JsonValue, Settings
 
 
-class Default(NamedTuple):
+class Option(NamedTuple):
     """The default of an option, and what the option does."""
 
     value: JsonValue
@@ -22,47 +22,47 @@ class Default(NamedTuple):
 
 _MEGABYTE = 1024 * 1024
 
-OPTIONS: dict[str, Default] = {
-    "baseURL": Default("", "what relative urls start with; needed for resources"),
-    "headers": Default(
+OPTIONS: dict[str, Option] = {
+    "baseURL": Option("", "what relative urls start with; needed for resources"),
+    "headers": Option(
         {"Accept-Encoding": "gzip, deflate", "User-Agent": "ostiary"},
         "headers of every request; null leaves one out",
     ),
-    "query": Default({}, "query entries of every request; `qs` is another name"),
-    "auth": Default({}, "credentials: basic, bearer, API key or OAuth 2 client credentials"),
-    "timeout": Default({}, "milliseconds to connect and to wait for data, or the object below"),
-    "timeout.connect": Default(5_000, "milliseconds to connect"),
-    "timeout.read": Default(30_000, "milliseconds to wait for the next part of the response"),
-    "timeout.total": Default(
+    "query": Option({}, "query entries of every request; `qs` is another name"),
+    "auth": Option({}, "credentials: basic, bearer, API key or OAuth 2 client credentials"),
+    "timeout": Option({}, "milliseconds to connect and to wait for data, or the object below"),
+    "timeout.connect": Option(5_000, "milliseconds to connect"),
+    "timeout.read": Option(30_000, "milliseconds to wait for the next part of the response"),
+    "timeout.total": Option(
         60_000, "milliseconds for the call with its retries and redirects; at least twice read"
     ),
-    "retry": Default({}, "which calls are repeated, see below"),
-    "retry.maxAttempts": Default(1, "how often a call is sent; 1 repeats nothing"),
-    "retry.statuses": Default(STATUSES, "the statuses after which a call is repeated"),
-    "retry.methods": Default(
+    "retry": Option({}, "which calls are repeated, see below"),
+    "retry.maxAttempts": Option(1, "how often a call is sent; 1 repeats nothing"),
+    "retry.statuses": Option(STATUSES, "the statuses after which a call is repeated"),
+    "retry.methods": Option(
         METHODS,
         "the methods that are repeated: the idempotent ones",
     ),
-    "retry.maxDelay": Default(10_000, "the longest wait between two attempts, in milliseconds"),
-    "retry.respectRetryAfter": Default(True, "whether Retry-After replaces the computed delay"),
-    "strictSSL": Default(True, "whether certificates are checked"),
-    "ca": Default(None, "file of the certificate authorities to trust instead of the usual ones"),
-    "cert": Default(None, "file of the client certificate; `clientCert` is another name"),
-    "key": Default(None, "file of its key; `clientKey` is another name"),
-    "proxy": Default(None, "url of the proxy; the environment is not read"),
-    "pool": Default({}, "the pool of connections, see below"),
-    "pool.maxSockets": Default(20, "connections that are kept for each host"),
-    "pool.maxConcurrent": Default(
+    "retry.maxDelay": Option(10_000, "the longest wait between two attempts, in milliseconds"),
+    "retry.respectRetryAfter": Option(True, "whether Retry-After replaces the computed delay"),
+    "strictSSL": Option(True, "whether certificates are checked"),
+    "ca": Option(None, "file of the certificate authorities to trust instead of the usual ones"),
+    "cert": Option(None, "file of the client certificate; `clientCert` is another name"),
+    "key": Option(None, "file of its key; `clientKey` is another name"),
+    "proxy": Option(None, "url of the proxy; the environment is not read"),
+    "pool": Option({}, "the pool of connections, see below"),
+    "pool.maxSockets": Option(20, "connections that are kept for each host"),
+    "pool.maxConcurrent": Option(
         None, "calls of the data source at once; another waits for a place until its time-out"
     ),
-    "followRedirect": Default(True, "whether redirects of GET and HEAD are followed"),
-    "followAllRedirects": Default(False, "whether redirects of other methods are followed too"),
-    "maxRedirects": Default(10, "redirects that one call follows"),
-    "useQuerystring": Default(False, "whether a list is `a=1&a=2` rather than `a[0]=1&a[1]=2`"),
-    "json": Default(True, "whether JSON is asked for and read"),
-    "allowedHosts": Default((), "patterns of hosts that may be called beside those named by urls"),
-    "maxResponseBytes": Default(10 * _MEGABYTE, "the largest body, unpacked"),
-    "maxResponseValues": Default(
+    "followRedirect": Option(True, "whether redirects of GET and HEAD are followed"),
+    "followAllRedirects": Option(False, "whether redirects of other methods are followed too"),
+    "maxRedirects": Option(10, "redirects that one call follows"),
+    "useQuerystring": Option(False, "whether a list is `a=1&a=2` rather than `a[0]=1&a[1]=2`"),
+    "json": Option(True, "whether JSON is asked for and read"),
+    "allowedHosts": Option((), "patterns of hosts that may be called beside those named by urls"),
+    "maxResponseBytes": Option(10 * _MEGABYTE, "the largest body, unpacked"),
+    "maxResponseValues": Option(
         None, "the most values and names in JSON, counted by its commas, colons, `[` and `{`"
     ),
 }
@@ -77,24 +77,24 @@ PUBLIC_MAX_VALUES = 200_000
 
 _PUBLIC = {"maxResponseBytes": PUBLIC_MAX_RESPONSE, "maxResponseValues": PUBLIC_MAX_VALUES}
 
-TEMPLATE: dict[str, Default] = {
-    "method": Default("GET", "the HTTP method"),
-    "url": Default("", "absolute, or relative to baseURL"),
-    "responseSelect": Default("all", "all matches, the first, or what suits the response path"),
-    "onNoMatch": Default("empty", "what a response path without a match gives"),
-    "fullResponse": Default(False, "whether status and headers are returned with the body"),
-    "omitMissing": Default(False, "whether entries without a value are left out of the body"),
+TEMPLATE: dict[str, Option] = {
+    "method": Option("GET", "the HTTP method"),
+    "url": Option("", "absolute, or relative to baseURL"),
+    "responseSelect": Option("all", "all matches, the first, or what suits the response path"),
+    "onNoMatch": Option("empty", "what a response path without a match gives"),
+    "fullResponse": Option(False, "whether status and headers are returned with the body"),
+    "omitMissing": Option(False, "whether entries without a value are left out of the body"),
 }
 
-AUTH: dict[str, Default] = {
-    "pass": Default("", "the password beside `user`"),
-    "name": Default("X-Api-Key", "the header or query entry that carries `apiKey`"),
-    "in": Default("header", "where `apiKey` is sent"),
+AUTH: dict[str, Option] = {
+    "pass": Option("", "the password beside `user`"),
+    "name": Option("X-Api-Key", "the header or query entry that carries `apiKey`"),
+    "in": Option("header", "where `apiKey` is sent"),
 }
 
-PAGINATE: dict[str, Default] = {
-    "limitParam": Default("limit", "the query entry for the size of a page, sent with `limit`"),
-    "maxPages": Default(1000, "pages after which iterating ends with an error"),
+PAGINATE: dict[str, Option] = {
+    "limitParam": Option("limit", "the query entry for the size of a page, sent with `limit`"),
+    "maxPages": Option(1000, "pages after which iterating ends with an error"),
 }
 # `param` is the query entry that selects a page, `start` its first value.
 PAGINATE_STYLES: dict[str, Settings] = {
@@ -114,7 +114,7 @@ _JSON_TYPE = re.compile(r"[^;]*(json|{)[^;]*(;.*)?", re.IGNORECASE)
 _TEMPLATE_OPTION_KEYS = ("headers", "query", "timeout", "json")
 
 
-def default_values(table: Mapping[str, Default], prefix: str = "") -> JsonObject:
+def default_values(table: Mapping[str, Option], prefix: str = "") -> JsonObject:
     """Return the defaults with a prefix such as `retry.`; by default those of the top level."""
     names = {name.removeprefix(prefix): name for name in table if name.startswith(prefix)}
     return {short: table[name].value for short, name in names.items() if "." not in short}
@@ -198,7 +198,7 @@ def options_in_effect(merged: Settings) -> JsonObject:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class CallOptions:
     """How a request is sent and its response is read; time-outs are in seconds.
 
     `total_timeout` includes the retries and redirects of a call.
@@ -220,11 +220,11 @@ class Options:
     repeat_lists: bool
 
 
-def read_options(merged: Settings) -> Options:
+def read_options(merged: Settings) -> CallOptions:
     """Return the options of a call from merged ones; time-outs are converted to seconds."""
     options = options_in_effect(merged)
     proxy, cert, key = options["proxy"], options["cert"], options["key"]
-    return Options(
+    return CallOptions(
         connect_timeout=options["timeout.connect"] / 1000,
         read_timeout=options["timeout.read"] / 1000,
         total_timeout=options["timeout.total"] / 1000,

@@ -1,5 +1,6 @@
 """The schema of the settings of a data source; messages say what was expected and what found."""
 
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from marshmallow import Schema, ValidationError, fields, pre_load
@@ -50,10 +51,10 @@ class Flag(fields.Field[bool]):
         self.types = (bool, EnvText if strict else str)
 
     def _deserialize(self, value: object, *_args: object, **_options: object) -> bool:
-        with translate_errors(ValueError, lambda _: ValidationError("must be true or false")):
-            if not isinstance(value, self.types):
-                raise ValueError
-            return boolean(value)
+        with suppress(ValueError):
+            if isinstance(value, self.types):
+                return boolean(value)
+        raise ValidationError("must be true or false")
 
 
 class WholeNumber(fields.Field[int]):

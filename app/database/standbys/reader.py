@@ -1,28 +1,49 @@
-"""Reads rows from the standby that a request has selected, else from the primary."""
+"""Reading rows from the standby of READ_DATABASE_URL that a request selects, else the primary."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from flask import g
-from sqlalchemy import BigInteger, Select, literal_column, select
+from flask import Flask, g
+from sqlalchemy import (
+    URL,
+    BigInteger,
+    Engine,
+    Select,
+    create_engine,
+    literal_column,
+    make_url,
+    select,
+)
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from app.database.execution import Read, Result
+from app.config import ConfigurationError
+from app.database.engine import (
+    FIXED_OPTIONS,
+    QUERY_CACHE,
+    connect_arguments,
+    prepare_engine,
+    read_url,
+    require_primary,
+)
+from app.database.execution import ReadCursor, Result
 from app.database.faults import error_code, error_reason, is_timeout
-from app.database.reading import PRIMARY, Work
-from app.database.session import TRANSACTION
+from app.database.reading import PRIMARY, Work, readers
+from app.database.session import TRANSACTION, engines
 from app.database.statements import PreparedStatement, execute_alone
 from app.state import AppState
 
-from .group import Standbys
-from .standby import WRITTEN, Standby
+from .group import WRITTEN, Standby, Standbys
 
 # The attributes of `g` with the request's standby, and whether the request has written.
 CHOSEN, WROTE = "standby", "wrote_rows"
 
 standbys = AppState[Standbys]("standbys")
+# Queries the primary's log position.
+POSITION = PreparedStatement(select(literal_column(WRITTEN, BigInteger()).label("position")))
+#: Seconds to connect to a standby, libpq's minimum, instead of `connect_timeout`.
+CONNECT_TIMEOUT = 2
 
 
 class StandbyFailedError(Exception):
@@ -56,14 +77,10 @@ class StandbyReader:
         return position
 
 
-# Queries the primary's log position.
-POSITION = PreparedStatement(select(literal_column(WRITTEN, BigInteger()).label("position")))
-
-
 class StandbyStatement(PreparedStatement):
     """A prepared statement that may run on a standby."""
 
-    def _execute(self, values: Mapping[str, Any], read: Read[Result]) -> Result:
+    def _execute(self, values: Mapping[str, Any], read: ReadCursor[Result]) -> Result:
         if standby := chosen():
             try:
                 with answering(standby):
@@ -117,3 +134,73 @@ def answering(standby: Standby) -> Iterator[None]:
             standby.leave_out(error_reason(error))
         setattr(g, CHOSEN, None)
         raise StandbyFailedError from error
+
+
+def split_hosts(address: str) -> dict[str, URL]:
+    """Return the URL of each host, by host and port as written; raise ValueError."""
+    url = read_url(address)
+    if url.get_backend_name() != "postgresql":
+        raise ValueError("must be the address of PostgreSQL")
+    # Each server is asked whether it is a standby in any case.
+    query = {name: url.query[name] for name in url.query if name != "target_session_attrs"}
+    hosts = _as_list(query.pop("host", ()))
+    if not hosts:
+        return {f"{url.host}:{url.port or 5432}": url.set(query=query)}
+    ports = _as_list(query.pop("port", ()))
+    if ports and len(ports) != len(hosts):
+        raise ValueError("must have as many ports as hosts")
+    url = url.set(host=None, port=None)
+    pairs = zip(hosts, ports, strict=True) if ports else map(_split_port, hosts)
+    return {
+        f"{host}:{port}": url.set(query={**query, "host": host, "port": port})
+        for host, port in pairs
+    }
+
+
+def _as_list(value: str | Sequence[str]) -> list[str]:
+    values = [value] if isinstance(value, str) else value
+    return [item for entry in values for item in entry.split(",")]
+
+
+def _split_port(host: str) -> tuple[str, str]:
+    name, separator, port = host.rpartition(":")
+    return (name, port) if separator and port.isdigit() else (host, "5432")
+
+
+def init_app(app: Flask) -> None:
+    """Let standbys answer statements that read rows; raise ConfigurationError."""
+    primary = engines.of(app)
+    try:
+        urls = split_hosts(app.config["READ_DATABASE_URL"])
+        if primary.dialect.name != "postgresql":
+            raise ValueError("needs a DATABASE_URL of PostgreSQL")
+    except ValueError as error:
+        raise ConfigurationError(f"READ_DATABASE_URL cannot be used: {error}") from None
+    members = [
+        Standby(name, _connect(app, url, app.config["THREADS"]), app.logger)
+        for name, url in urls.items()
+    ]
+    own = _connect(app, make_url(app.config["SQLALCHEMY_DATABASE_URI"]), 1)
+    require_primary(own)
+    group = Standbys(members, own, app.config["READ_MAX_LAG"], app.logger)
+    group.watch(primary)
+    standbys.set(app, group)
+    readers.set(app, StandbyReader())
+
+
+def _connect(app: Flask, url: URL, connections: int) -> Engine:
+    """Return an engine with `size` connections, plus one for the checking thread."""
+    engine = create_engine(
+        url,
+        query_cache_size=QUERY_CACHE,
+        pool_size=connections,
+        max_overflow=1,
+        pool_timeout=app.config["STATEMENT_TIMEOUT"],
+        connect_args={
+            **connect_arguments(url, app.config),
+            "connect_timeout": url.query.get("connect_timeout", CONNECT_TIMEOUT),
+        },
+        **FIXED_OPTIONS,
+    )
+    prepare_engine(engine, app.config, app.logger)
+    return engine

@@ -5,7 +5,7 @@ from marshmallow import EXCLUDE
 
 from app import errors
 from app.access.rules import EXECUTE
-from app.rest.fields.base import Schema, Text
+from app.fields.base import Schema, Text
 from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.models import TOKEN_LENGTH

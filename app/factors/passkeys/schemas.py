@@ -4,7 +4,7 @@ import marshmallow
 from marshmallow import fields, validate
 
 from app.factors.models import MAX_FACTOR_NAME
-from app.rest.fields.base import Schema, Text, Timestamp, not_blank
+from app.fields.base import Schema, Text, Timestamp, not_blank
 from app.users.schemas import (
     MAX_CLIENT_DATA,
     AssertionSchema,

@@ -9,8 +9,8 @@ from app.access.policy import compiled_rules
 from app.access.rules import EXECUTE, READ, WRITE
 from app.access.scopes import EVERY_METHOD, EXCEPT, read_scopes
 from app.errors import BLANK, quote
+from app.fields.base import JsonSchema, Number, Schema, Text, Timestamp, not_blank
 from app.rest.collection import served_collections
-from app.rest.fields.base import JsonSchema, Number, Schema, Text, Timestamp, not_blank
 from app.users.models import MAX_TOKEN_NAME
 
 #: Maximum number of words in all scopes of a personal token.

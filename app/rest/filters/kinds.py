@@ -9,9 +9,9 @@ from math import isfinite
 from typing import Any
 
 from app.errors import InvalidFilter
+from app.fields.base import parse_decimal, parse_uuid
+from app.fields.times import parse_date, parse_time
 from app.ids import Id, IdForm
-from app.rest.fields.base import parse_decimal, parse_uuid
-from app.rest.fields.times import parse_date, parse_time
 from app.rest.visibility import Visibility
 
 # The range of a 64-bit signed integer column.

@@ -5,7 +5,7 @@ from math import pi
 from typing import Any
 
 from app.errors import InvalidFilter, quote
-from app.rest.fields.json import parse_position
+from app.fields.json import parse_position
 
 from .kinds import BOOLEAN, NUMBER, TEXT, Kind, Shape
 from .patterns import LIKE, REGEXP, LikePattern

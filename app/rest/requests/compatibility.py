@@ -7,10 +7,10 @@ from typing import Any
 
 import marshmallow
 
-from app.rest.fields.base import Boolean, Enumeration, Field, Integer, Number, Text
-from app.rest.fields.ids import Id
-from app.rest.fields.json import Array
-from app.rest.fields.times import parse_time
+from app.fields.base import Boolean, Enumeration, Field, Integer, Number, Text
+from app.fields.ids import Id
+from app.fields.json import Array
+from app.fields.times import parse_time
 from app.settings import is_compatible
 from app.times import iso_time
 

@@ -12,7 +12,7 @@ from marshmallow import fields
 from sqlalchemy import ClauseElement, Column
 
 from app.access.identity import Identity
-from app.rest.fields.base import Field
+from app.fields.base import Field
 
 from .repository import NewRow, Row, Values
 

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from app.access.policy import Grant
 from app.database.dialects import count_on_after
 from app.database.ids import ObjectId, TextId, UuidId, new_id
-from app.database.reading import PRIMARY, Reader
+from app.database.reading import PRIMARY, RowReader
 from app.database.session import connection, db, transaction
 from app.database.statements import PreparedStatement
 from app.errors import TooManyRows
@@ -77,7 +77,7 @@ class Repository:
     # The condition that no row meets.
     nothing: Condition = false()
     # Runs the statements that read rows.
-    reader: Reader = PRIMARY
+    reader: RowReader = PRIMARY
 
     def __init__(
         self,

@@ -13,12 +13,12 @@ from sqlalchemy.sql.visitors import iterate
 from app.access.policy import Grant
 from app.database.dialects import reads_whole_results
 from app.database.execution import PARTITION
-from app.database.reading import Reader
+from app.database.reading import RowReader
 from app.database.session import connection, db, transaction
 from app.database.statements import PreparedStatement
 from app.errors import DatabaseTimeout
-from app.rest.fields import json as json_fields
-from app.rest.fields.base import MAX_TEXT
+from app.fields import json as json_fields
+from app.fields.base import MAX_TEXT
 from app.rest.filters.columns import is_json, is_text
 
 Read = TypeVar("Read")
@@ -47,7 +47,7 @@ class KeptStatement:
     building it would be most of the work of a short response.
     """
 
-    def __init__(self, owner: Column[Any] | None, build: Build, reader: Reader) -> None:
+    def __init__(self, owner: Column[Any] | None, build: Build, reader: RowReader) -> None:
         """Read the rows of the statement that `build` returns; `owner` is the column of owners."""
         self._owner = owner
         self._build = build
@@ -87,7 +87,7 @@ _prepare = lru_cache(maxsize=MAX_STATEMENTS)(KeptStatement.prepare)
 
 
 def read_rows(
-    reader: Reader,
+    reader: RowReader,
     statement: Statement,
     values: Mapping[str, object],
     characters: int,

@@ -7,8 +7,8 @@ import marshmallow
 from marshmallow import pre_load
 
 from app.errors import ValidationError
-from app.rest.fields.base import Schema
-from app.rest.fields.json import MAX_LENGTH, Object, check_json
+from app.fields.base import Schema
+from app.fields.json import MAX_LENGTH, Object, check_json
 from app.rest.filters.tree import OTHERS
 
 from .repository import Values

@@ -7,9 +7,9 @@ from typing import Any
 from flask import Response, jsonify
 
 from app.access.policy import Grant
+from app.fields.base import Schema
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, View
-from app.rest.fields.base import Schema
 from app.rest.resource import Resource
 from app.rest.rows.repository import Row
 from app.rest.rows.undeclared import flatten

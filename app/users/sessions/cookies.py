@@ -30,17 +30,17 @@ def set_cookie(response: Response, token: str, ttl: float, remember_me: bool) ->
 def set_login_flow_cookie(response: Response, name: str, value: str, seconds: int) -> None:
     """Set a cookie of a pending login; a cross-site request sets none, against login CSRF."""
     if _is_same_site() is not False:
-        response.set_cookie(name, value, max_age=seconds, **_cookie_flags())
+        response.set_cookie(name, value, max_age=seconds, **cookie_flags())
 
 
 def clear_login_flow_cookie(response: Response, name: str) -> None:
     """Delete a cookie of a finished login."""
-    response.delete_cookie(name, **_cookie_flags())
+    response.delete_cookie(name, **cookie_flags())
 
 
 def set_second_step_cookie(response: Response, ticket: str) -> None:
     """Let this browser finish its login; the caller checks that the browser began it."""
-    response.set_cookie(SECOND_STEP_COOKIE, ticket, **_cookie_flags())
+    response.set_cookie(SECOND_STEP_COOKIE, ticket, **cookie_flags())
 
 
 def set_login_cookies(response: Response, token: str, user_id: object, ttl: float) -> None:
@@ -70,7 +70,7 @@ def renew_cookie(
 def clear_cookie(response: Response) -> None:
     """Delete the cookie, and the one with the user's id if it exists."""
     if name := _cookie_name():
-        response.delete_cookie(name, **_cookie_flags())
+        response.delete_cookie(name, **cookie_flags())
         if USER_ID_COOKIE in request.cookies:
             response.delete_cookie(USER_ID_COOKIE, **_user_id_flags())
 
@@ -92,9 +92,20 @@ def cookie_path() -> str:
     return urlsplit(current_app.config["PUBLIC_URL"]).path or "/"
 
 
+def cookie_flags(path: str | None = None) -> dict[str, Any]:
+    """Return the attributes of every cookie, by default for the path of PUBLIC_URL."""
+    secure, where = has_secure_cookies(), path or cookie_path()
+    return {"httponly": True, "samesite": "Lax", "secure": secure, "path": where}
+
+
+def has_secure_cookies() -> bool:
+    """Return True if browsers send the cookies by https only, as PUBLIC_URL is."""
+    return bool(current_app.config["PUBLIC_URL"].startswith("https:"))
+
+
 def _set(response: Response, name: str, token: str, ttl: float, remember_me: bool) -> None:
     max_age = int(ttl) if remember_me else None
-    response.set_cookie(name, token, max_age=max_age, **_cookie_flags())
+    response.set_cookie(name, token, max_age=max_age, **cookie_flags())
 
 
 def _set_user_id(response: Response, user_id: object, ttl: float) -> None:
@@ -102,7 +113,7 @@ def _set_user_id(response: Response, user_id: object, ttl: float) -> None:
 
 
 def _user_id_flags() -> dict[str, Any]:
-    return {**_cookie_flags(), "httponly": False}
+    return {**cookie_flags(), "httponly": False}
 
 
 def _is_safe() -> bool:
@@ -133,8 +144,3 @@ def _own_origin() -> str:
 def _cookie_name() -> str | None:
     middleware = current_app.config["TOKEN_MIDDLEWARE"]
     return middleware["cookies"][0] if middleware else None
-
-
-def _cookie_flags() -> dict[str, Any]:
-    secure = current_app.config["PUBLIC_URL"].startswith("https:")
-    return {"httponly": True, "samesite": "Lax", "secure": secure, "path": cookie_path()}

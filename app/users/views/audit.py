@@ -7,6 +7,7 @@ from flask.typing import ResponseReturnValue
 
 from app.access.rules import READ
 from app.audit.models import AuditRecord
+from app.audit.schemas import AuditRecordSchema
 from app.rest.collection import Collection, served_collections
 from app.rest.filters.tree import Order, Place
 from app.rest.requests.parameters import read_parameter
@@ -14,7 +15,6 @@ from app.rest.resource import Resource
 from app.rest.views.paging import respond_page
 from app.users.models import User
 from app.users.resource import users
-from app.users.schemas import AuditRecordSchema
 
 LATEST_FIRST = (Order(Place("id"), descending=True),)
 records = Resource(

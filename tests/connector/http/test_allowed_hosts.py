@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.connector import BlockedHostError, DataSource
-from app.connector.http.host_policy import HostPolicy
+from app.connector.http.connection import HostPolicy
 
 
 def test_address_that_is_none_is_an_error(connect):

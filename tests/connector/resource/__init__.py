@@ -1,1 +1,1 @@
-"""Tests of app.connector.resource."""
+"""Tests of app.connector.bound_model."""

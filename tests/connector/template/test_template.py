@@ -19,7 +19,7 @@ from app.connector import (
     VariableError,
     VariableTypeError,
 )
-from app.connector.template.variables import scan
+from app.connector.variables import scan
 
 INTERFACE = [
     ("{x=100:number}", {}, 100),

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from app.connector.errors import VariableError, raise_problems
-from app.connector.nesting import check_levels
-from app.connector.types import JsonObject, JsonValue, Settings, Values
-from app.connector.values import MISSING, to_text
 from app.problems import Problems, join_path
 
+from .errors import VariableError, raise_problems
+from .nesting import check_levels
+from .types import JsonObject, JsonValue, Settings, Values
+from .values import MISSING, to_text
 from .variables import Token, Variable, VariableCollector, may_hold_variables, resolve, scan
 
 

@@ -3,18 +3,21 @@
 import copy
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
-from app.connector.errors import MissingVariableError, VariableTypeError, translate_errors
-from app.connector.redaction import scalar_texts
-from app.connector.types import JsonObject, JsonValue, Settings, Values
-from app.connector.values import TYPES, Coercer, EnvText, environment_values, known_type
 from app.problems import Problems, closest, join_path, type_name
+
+from .errors import MissingVariableError, VariableTypeError
+from .redaction import scalar_texts
+from .types import JsonObject, JsonValue, Settings, Values
+from .values import TYPES, Coercer, EnvText, environment_values, known_type
 
 _HEAD = re.compile(r"\{([!^]?)([A-Za-z_$][A-Za-z0-9_$]*)\s*")
 _BRACE = re.compile("[{}]")
 _TYPE = re.compile(r":([A-Za-z0-9_]+)\}")
+_MAX_SHOWN_LENGTH = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +87,6 @@ def _closing_braces(text: str) -> dict[int, int]:
     return closing
 
 
-_MAX_SHOWN_LENGTH = 80
-
-
 @dataclass(frozen=True, slots=True)
 class Variable:
     """The declaration of a variable; `source` is the template property that it occurs in.
@@ -130,12 +130,11 @@ class Variable:
         return None
 
     def _coerce(self, coercer: Coercer, value: object) -> object:
-        def error(_error: Exception) -> VariableTypeError:
-            message = f"Variable {self.name} must be {TYPES[self.type].phrase}"
-            return VariableTypeError(message if self.secret else f"{message}, got {_short(value)}")
-
-        with translate_errors((ValueError, OverflowError), error):
+        with suppress(ValueError, OverflowError):
             return coercer(value)
+        # Outside of the block: the coercer's error may contain the value.
+        message = f"Variable {self.name} must be {TYPES[self.type].phrase}"
+        raise VariableTypeError(message if self.secret else f"{message}, got {_short(value)}")
 
     def _enum_message(self, value: object) -> str:
         if self.secret:

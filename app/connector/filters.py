@@ -3,10 +3,11 @@
 import json
 from collections.abc import Mapping
 
-from app.connector.errors import VariableError
-from app.connector.types import JsonObject, JsonValue, Values
-from app.connector.values import to_json_scalar
 from app.problems import type_name
+
+from .errors import VariableError
+from .types import JsonObject, JsonValue, Values
+from .values import to_json_scalar
 
 FILTER_STYLES = ("brackets", "flat", "json")
 _CLAUSES = ("where", "limit", "skip", "offset", "order", "fields", "include", "filter")

@@ -6,8 +6,10 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Protocol, Self
 
-from app.connector.callbacks import takes_callback
-from app.connector.errors import (
+from app.problems import Problems, type_name
+
+from .callbacks import takes_callback
+from .errors import (
     MissingVariableError,
     NotFoundError,
     NotSupportedError,
@@ -15,15 +17,13 @@ from app.connector.errors import (
     VariableError,
     raise_problems,
 )
-from app.connector.http.client import Call, Client
-from app.connector.request.builder import RequestBuilder, SourceContext
-from app.connector.request.url import percent_encode
-from app.connector.settings.options import TEMPLATE, default_values
-from app.connector.types import JsonObject, JsonValue, Values
-from app.connector.values import MISSING, to_text
-from app.problems import Problems, type_name
-
 from .filters import FILTER_STYLES, filter_query, wanted_id
+from .http.client import Call, HttpClient
+from .request.builder import RequestBuilder, SourceContext
+from .request.url import percent_encode
+from .settings.options import TEMPLATE, default_values
+from .types import JsonObject, JsonValue, Values
+from .values import MISSING, to_text
 
 
 class _Binding(Protocol):
@@ -138,7 +138,7 @@ class BoundModel:
         id_name: str,
         filter_style: str,
         context: SourceContext,
-        client: Client,
+        client: HttpClient,
     ) -> None:
         if filter_style not in FILTER_STYLES:
             raise NotSupportedError(f"filter_style must be one of {', '.join(FILTER_STYLES)}")

@@ -1,1 +1,0 @@
-"""Models bound to a conventional REST resource."""

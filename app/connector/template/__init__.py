@@ -1,1 +1,0 @@
-"""Templates: structures of JSON with variables in their texts."""
