@@ -1,6 +1,6 @@
 """The addresses of standbys: one for each host of READ_DATABASE_URL."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from sqlalchemy import URL
 
@@ -18,20 +18,14 @@ def split_hosts(address: str) -> dict[str, URL]:
     if not hosts:
         return {f"{url.host}:{url.port or 5432}": url.set(query=query)}
     ports = _as_list(query.pop("port", ()))
+    if ports and len(ports) != len(hosts):
+        raise ValueError("must have as many ports as hosts")
     url = url.set(host=None, port=None)
+    pairs = zip(hosts, ports, strict=True) if ports else map(_split_port, hosts)
     return {
         f"{host}:{port}": url.set(query={**query, "host": host, "port": port})
-        for host, port in _with_ports(hosts, ports)
+        for host, port in pairs
     }
-
-
-def _with_ports(hosts: Sequence[str], ports: Sequence[str]) -> Iterable[tuple[str, str]]:
-    """Return each host with its port, which may be in the host."""
-    if not ports:
-        return map(_split_port, hosts)
-    if len(ports) != len(hosts):
-        raise ValueError("must have as many ports as hosts")
-    return zip(hosts, ports, strict=True)
 
 
 def _as_list(value: str | Sequence[str]) -> list[str]:
