@@ -95,13 +95,11 @@ class PolymorphicRelations:
         """Return the belongsTo relation of a model's keys; add them to a model in JSON."""
         parents = self._parents.get((holder.resource, key)) or self._all(holder, key)
         definition = holder.definition
+        columns: list[str] = []
         if definition is None:
-            columns = [column_name(name) for name in key]
-            missing = [name for name in columns if name not in (holder.columns or {})]
-            problem = f"{holder.resource} has no {missing[0]}" if missing else ""
-        else:
-            problem = _problem(definition, key)
-            columns = [] if problem else _add(definition, key, [*parents.values()])
+            columns, problem = _columns_in_python(holder, key)
+        elif not (problem := _problem(definition, key)):
+            columns = _add(definition, key, [*parents.values()])
         if problem:
             relation.warn(f"is not served: {problem}")
             return None
@@ -142,6 +140,13 @@ def _is_declared(declared: Declaration) -> bool:
         return True
     declared.add("must be true, the name of a belongsTo relation, or an object with names")
     return False
+
+
+def _columns_in_python(holder: RelatedModel, key: PolymorphicKey) -> tuple[list[str], str]:
+    """Return the columns of a key in a model in Python, and which of them is missing, if one is."""
+    columns = [column_name(name) for name in key]
+    missing = [name for name in columns if name not in (holder.columns or {})]
+    return columns, f"{holder.resource} has no {missing[0]}" if missing else ""
 
 
 def _problem(definition: Definition, key: PolymorphicKey) -> str:

@@ -139,12 +139,7 @@ class Relations:
 
     def _held(self, definition: Definition, name: str, relation: Declaration) -> Relation | None:
         """Return the relation to the data in a property, which is added."""
-        ignored = (
-            UNSUPPORTED if relation.mapping["type"] == REFERENCES_MANY else (*UNSUPPORTED, SCOPE)
-        )
-        for option in ignored:
-            if relation.mapping.get(option):
-                relation[option].warn("is ignored")
+        _warn_of_ignored(relation)
         kind, model = str(relation.mapping["type"]), str(relation.mapping.get("model"))
         needed = () if kind == REFERENCES_MANY else self._required.get(model.lower(), ())
         held = hold(definition, name, relation, needed)
@@ -209,6 +204,14 @@ def _has_names(relation: Declaration) -> bool:
     for key in found:
         relation[key].add("must be the name of a property")
     return not found
+
+
+def _warn_of_ignored(relation: Declaration) -> None:
+    """Warn of options without effect on a relation to the data in a property."""
+    has_scope = relation.mapping["type"] == REFERENCES_MANY
+    for option in UNSUPPORTED if has_scope else (*UNSUPPORTED, SCOPE):
+        if relation.mapping.get(option):
+            relation[option].warn("is ignored")
 
 
 def _unserved(definition: Definition, name: str, relation: Declaration) -> str:

@@ -72,8 +72,10 @@ class Chain:
 
     def applied(self, connection: Connection) -> set[str]:
         """Return the newest applied revisions; empty if the database was never migrated."""
-        if not inspect(connection).has_table(self.table):
-            return set()
+        return self.recorded(connection) if inspect(connection).has_table(self.table) else set()
+
+    def recorded(self, connection: Connection) -> set[str]:
+        """Return the same without looking for the table; raise SQLAlchemyError if it is missing."""
         # The name is a constant of this module.
         return set(connection.scalars(text(f"SELECT version_num FROM {self.table}")))  # noqa: S608
 

@@ -7,7 +7,7 @@ from functools import cache
 
 from flask import Blueprint, Flask, current_app, jsonify
 from flask.typing import ResponseReturnValue
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.database.session import connection
@@ -86,8 +86,7 @@ def _check_migrated(database: Connection, chain: Chain) -> None:
     known, heads = revisions(chain)
     if not known:
         return
-    # The name is a constant.
-    applied = set(database.scalars(text(f"SELECT version_num FROM {chain.table}")))  # noqa: S608
+    applied = chain.recorded(database)
     if applied != heads and applied <= known:
         raise NotReady(f"The database is not at the newest migration of {chain.name}.")
 

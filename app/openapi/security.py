@@ -151,9 +151,8 @@ class Security:
 
     def _may_deny(self) -> bool:
         """Return True if a logged-in user may be denied access."""
-        if (self._is_owner_id and not self.any_row) or not self._may_create(ANY_USER_ID):
-            return True
-        if self._may_move and not self.any_row:
+        needs_any_row = self._is_owner_id or self._may_move
+        if (needs_any_row and not self.any_row) or not self._may_create(ANY_USER_ID):
             return True
         if any(rules.dynamic for rules in (*self._rules, *self._creation)):
             return True

@@ -90,10 +90,14 @@ class FormReader:
                     self._read_field(event, events)
             if not self._uploads:
                 raise InvalidUpload("No file content uploaded")
-            for upload, described in self._uploads:
-                if (response := upload.publish()) is not None:
-                    described["providerResponse"] = response
+            self._publish()
         return self._uploaded
+
+    def _publish(self) -> None:
+        """Make all files visible, once the whole form is accepted."""
+        for upload, described in self._uploads:
+            if (response := upload.publish()) is not None:
+                described["providerResponse"] = response
 
     def _read_file(self, part: File, events: Iterator[Event], stack: ExitStack) -> None:
         given = check_name(part.filename)

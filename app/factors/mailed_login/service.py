@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from app import outbox
 from app.audit.entries import MAILED_CODE, Action, record_attempt
 from app.database.purging import delete_batch
-from app.database.session import affected_rows, after_commit, connection, db, transaction
+from app.database.session import affected_rows, after_commit, db, transaction
 from app.errors import LoginFailed
 from app.observability.origin import current_network
 from app.outbox import Attempt, Payload
@@ -113,8 +113,7 @@ def _issue_ticket(account: Account | None, email: str) -> str:
         ticket, row = issue(user_id, ttl, scope=LOGIN_SCOPE, email=email)
         tries = {"ticket_digest": token_digest(ticket), "tries": 0}
         end = now() + timedelta(seconds=CODE_LIFETIME)
-        with connection() as database:
-            database.execute(insert(LoginCode).values(**tries, expires_at=end))
+        db.session.execute(insert(LoginCode).values(**tries, expires_at=end))
         if account is None:
             decoy = {"handle": row.handle}
             outbox.record_decoy(login_code_request.name, decoy, CODE_LIFETIME)

@@ -44,5 +44,5 @@ def _decode_all(data: bytes) -> list[Any]:
     return values
 
 
-def _refuse(*_: Any) -> NoReturn:
+def _refuse(*_: object) -> NoReturn:
     raise ValueError("a tag")

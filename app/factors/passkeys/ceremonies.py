@@ -18,7 +18,9 @@ from webauthn.helpers.structs import (
     AuthenticatorTransport,
     CollectedClientData,
     CredentialDeviceType,
+    PublicKeyCredentialCreationOptions,
     PublicKeyCredentialDescriptor,
+    PublicKeyCredentialRequestOptions,
     ResidentKeyRequirement,
     UserVerificationRequirement,
 )
@@ -28,6 +30,10 @@ from app.ids import Id
 from .authenticator_data import check_attestation_object, check_authenticator_data
 from .models import Passkey
 from .relying_party import RelyingParty
+
+# The JSON of a browser's response, which may be malformed; and the options of both ceremonies.
+CredentialJson = Mapping[str, Any]
+CeremonyOptions = PublicKeyCredentialCreationOptions | PublicKeyCredentialRequestOptions
 
 #: Maximum characters of the reason why a response is refused.
 MAX_REASON = 300
@@ -68,7 +74,7 @@ class Ceremonies:
 
     def creation_options(
         self, user_id: Id, name: str, challenge: bytes, milliseconds: int, known: Sequence[Passkey]
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Return PublicKeyCredentialCreationOptionsJSON that excludes the known authenticators.
 
         Requires a discoverable passkey and an authenticator that verifies the user, by a PIN or
@@ -91,7 +97,7 @@ class Ceremonies:
         )
         return _to_json(options)
 
-    def request_options(self, challenge: bytes, milliseconds: int) -> dict[str, Any]:
+    def request_options(self, challenge: bytes, milliseconds: int) -> dict[str, object]:
         """Return PublicKeyCredentialRequestOptionsJSON for any passkey of this service."""
         options = webauthn.generate_authentication_options(
             rp_id=self._party.id,
@@ -101,12 +107,12 @@ class Ceremonies:
         )
         return _to_json(options)
 
-    def challenge_of(self, answer: Mapping[str, Any]) -> bytes:
+    def challenge_of(self, answer: CredentialJson) -> bytes:
         """Return the challenge that a response claims to have signed; raise ValueError."""
         with _verifying():
             return _client_data(answer).challenge
 
-    def verify_registration(self, answer: Mapping[str, Any], challenge: bytes) -> Credential:
+    def verify_registration(self, answer: CredentialJson, challenge: bytes) -> Credential:
         """Return the passkey of a RegistrationResponseJSON; raise ValueError if it is invalid."""
         with _verifying():
             _require_own_page(answer)
@@ -130,7 +136,7 @@ class Ceremonies:
             )
 
     def verify_assertion(
-        self, answer: Mapping[str, Any], challenge: bytes, public_key: str
+        self, answer: CredentialJson, challenge: bytes, public_key: str
     ) -> Assertion:
         """Verify an AuthenticationResponseJSON except its counter; raise ValueError if invalid.
 
@@ -169,11 +175,11 @@ def _verifying() -> Iterator[None]:
         raise ValueError("is malformed") from None
 
 
-def _client_data(answer: Mapping[str, Any]) -> CollectedClientData:
+def _client_data(answer: CredentialJson) -> CollectedClientData:
     return parse_client_data_json(base64url_to_bytes(answer["response"]["clientDataJSON"]))
 
 
-def _require_own_page(answer: Mapping[str, Any]) -> None:
+def _require_own_page(answer: CredentialJson) -> None:
     """Raise WebAuthnException for a page in a frame of another site (WebAuthn, 7.1 and 7.2)."""
     if _client_data(answer).cross_origin:
         raise WebAuthnException("The page was in a frame of another site")
@@ -191,6 +197,6 @@ def _known_transports(names: Sequence[str]) -> list[str]:
     return [known.value for known in AuthenticatorTransport if known.value in names]
 
 
-def _to_json(options: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(webauthn.options_to_json(options))
+def _to_json(options: CeremonyOptions) -> dict[str, object]:
+    found: dict[str, object] = json.loads(webauthn.options_to_json(options))
     return found

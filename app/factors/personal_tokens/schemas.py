@@ -34,7 +34,9 @@ class ScopesField(fields.Field[Any]):
         "session": "names {word} of {name}, for which no personal token is enough",
     }
 
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Mapping[str, list[str]]:
+    def _deserialize(
+        self, value: object, *args: object, **kwargs: object
+    ) -> Mapping[str, list[str]]:
         """Return the words by the models' names in rules; raise ValidationError."""
         if not isinstance(value, dict) or not all(map(_is_list_of_words, value.values())):
             raise self.make_error("invalid")

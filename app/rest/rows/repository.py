@@ -250,8 +250,8 @@ class Repository:
         given = [item["id"] for item in items if isinstance(item.get("id"), int)]
         if not given:
             return self._insert(items)
-        with transaction():
-            count_on_after(db.session.connection(), self.key.table, max(given))
+        with transaction(), connection() as database:
+            count_on_after(database, self.key.table, max(given))
             return self._insert(items)
 
     def _insert(self, items: Sequence[NewRow]) -> Sequence[Row]:

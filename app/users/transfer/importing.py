@@ -15,7 +15,7 @@ from app.access.roles import assign
 from app.audit.entries import Action, record_all
 from app.database.dialects import count_on_after
 from app.database.ids import app_id_form, new_id
-from app.database.session import db, transaction
+from app.database.session import connection, db, transaction
 from app.errors import TAKEN, ValidationError, quote, to_validation_error
 from app.users.accounts.registration import identifying_columns
 from app.users.app_model import user_model, user_properties
@@ -207,8 +207,8 @@ def _batches(users: Sequence[NewUser]) -> Iterator[Sequence[NewUser]]:
 def _count_on_after(highest: int) -> None:
     """Make the database continue after this id, if it generates ids."""
     if app_id_form().generate is None:
-        with transaction():
-            count_on_after(db.session.connection(), db.metadata.tables["users"], highest)
+        with transaction(), connection() as database:
+            count_on_after(database, db.metadata.tables["users"], highest)
 
 
 def _insert(users: Sequence[NewUser]) -> None:

@@ -1,0 +1,140 @@
+"""Settings of a project: who may call what, its models, folders, data sources and providers."""
+
+from functools import partial
+from typing import Any
+
+from marshmallow import Schema, fields, pre_load, validate
+
+from .fields import OriginField, Settings, setting
+
+# The value of COMPATIBILITY, and the defaults that it changes.
+LOOPBACK3 = "loopback3"
+COMPATIBLE_DEFAULTS = {"ACL_ERROR_STATUS": 401}
+
+# The values of DEFAULT_PERMISSION.
+DENY, ALLOW = "deny", "allow"
+# The values of RELATION_PERMISSIONS.
+BOTH, PARENT = "both", "parent"
+
+
+def is_compatible(settings: Settings) -> bool:
+    """Return True if COMPATIBILITY is set, for clients of LoopBack 3."""
+    return bool(settings["COMPATIBILITY"] == LOOPBACK3)
+
+
+class ProjectSettings(Schema):
+    """Permissions, models, folders, data sources and identity providers."""
+
+    CORS_ORIGINS = setting(
+        partial(fields.List, OriginField()),
+        list,
+        "Origins whose pages may call the API from a browser, such as"
+        " `https://app.example.com`; `*` is every origin, and needs `TOKEN_MIDDLEWARE` off.",
+        error_messages={"invalid": 'must be a list, such as ["https://app.example.com"]'},
+    )
+    ACLS = setting(
+        fields.Dict,
+        None,
+        "Rules in LoopBack 3's form by the name of a model; they replace the model's own.",
+        keys=fields.String(),
+    )
+    DEFAULT_PERMISSION = setting(
+        fields.String,
+        DENY,
+        "What holds for calls of models in JSON that no rule is about: `deny` or, as in LoopBack 3,"
+        " `allow`: [models.md](models.md#calls-that-no-rule-is-about).",
+        validate=validate.OneOf([DENY, ALLOW]),
+    )
+    RELATION_PERMISSIONS = setting(
+        fields.String,
+        BOTH,
+        "Whose rules decide on calls of relations, and on `include`, that lead to models in JSON:"
+        " those of `both` models or, as in LoopBack 3, of the `parent` alone:"
+        " [models.md](models.md#rules-of-relations).",
+        validate=validate.OneOf([BOTH, PARENT]),
+    )
+    SAMPLE_TODOS = setting(
+        fields.Boolean,
+        True,
+        "`false`: the sample model, to-dos, is not served. It gives way to a model in JSON too.",
+    )
+    FIXTURES = setting(
+        fields.Boolean,
+        False,
+        "`true`: `ostiary run` loads the project's roles, users and rows, once the database is"
+        " migrated: [fixtures.md](fixtures.md).",
+    )
+    SHARED_METHODS = setting(
+        fields.Dict,
+        dict,
+        'Methods that all models do not serve, such as `{"updateAll": false}`, as LoopBack 3\'s'
+        " `remoting.sharedMethods`: [models.md](models.md#methods-that-are-switched-off).",
+        keys=fields.String(),
+        values=fields.Boolean(truthy={True}, falsy={False}),
+    )
+    DATA_SOURCES = setting(
+        fields.Dict,
+        dict,
+        "Settings of data sources by name. By default the content of"
+        " `datasources.json`, where that file exists.",
+        keys=fields.String(),
+    )
+    STORES = setting(
+        fields.Dict,
+        dict,
+        "Stores of files by name: see [files.md](files.md). By default the entries of"
+        " `datasources.json` whose connector is `loopback-component-storage`.",
+        keys=fields.String(),
+    )
+    MODELS_FOLDER = setting(
+        fields.String,
+        None,
+        "The folder with models, in JSON or in Python; a relative path is in the project folder."
+        " By default `models`, where that folder exists.",
+    )
+    PROJECT_FILE = setting(
+        fields.String,
+        None,
+        "The Python file whose function `init_app(app)` adds the project's own code, see"
+        " [models.md](models.md#code-of-a-project); a relative path is in the project"
+        " folder. By default `project.py`, where that file exists.",
+    )
+    TEMPLATES_FOLDER = setting(
+        fields.String,
+        None,
+        "The folder with the project's [templates](mail.md#languages-and-looks), which take the"
+        " place of those of the same names; a relative path is in the project folder. By"
+        " default `templates`, where that folder exists.",
+    )
+    MIGRATIONS_FOLDER = setting(
+        fields.String,
+        None,
+        "The folder with the migrations of the project; a relative path is in the project's folder."
+        " By default `migrations` there.",
+    )
+    PROVIDERS = setting(
+        fields.Dict,
+        dict,
+        "Identity providers by name: see [identity.md](identity.md#identity-providers). By"
+        " default the content of `providers.json`, where that file exists.",
+        keys=fields.String(),
+    )
+    COMPATIBILITY = setting(
+        fields.String,
+        None,
+        "`loopback3`: answer clients that were written for LoopBack 3 as it does, where that is"
+        " safe: [compatibility.md](compatibility.md).",
+        validate=validate.OneOf([LOOPBACK3]),
+    )
+    ACL_ERROR_STATUS = setting(
+        fields.Integer,
+        403,
+        "Status that a logged-in caller gets when refused. 401 and 404 suit clients that"
+        " were written for LoopBack 3.",
+        validate=validate.OneOf([401, 403, 404]),
+    )
+
+    @pre_load
+    def _set_compatible_defaults(self, given: dict[str, Any], **_options: Any) -> dict[str, Any]:
+        loopback3 = given.get("COMPATIBILITY") == LOOPBACK3
+        return {**COMPATIBLE_DEFAULTS, **given} if loopback3 else given
