@@ -219,7 +219,7 @@ def test_the_names_in_the_tour_of_the_code_exist():
 
 
 def exists(name):
-    """Return True if a name such as `app.factory` or `app.factory:create_app` is one of the code."""
+    """Return True if a name such as `app.factory` or `app.factory:create_app` exists."""
     try:
         resolve_name(name)
     except (ImportError, AttributeError):
