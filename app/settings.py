@@ -404,30 +404,33 @@ class SettingsSchema(Schema):
     PUBLIC_URL = _setting(
         PublicUrl,
         "http://127.0.0.1:3000",
-        "The address of the service as its users see it, without a trailing slash. Links in"
-        " mails start with it; it is never taken from a request.",
+        "The address of the service for its users, without a trailing slash. Links in mails start"
+        " with it; it is never taken from a request.",
     )
     SERVICE_NAME = _setting(
-        fields.String, "Ostiary", "What mails and pages call the service.", validate=_check_name
+        fields.String,
+        "Ostiary",
+        "The name of the service in mails and pages.",
+        validate=_check_name,
     )
     TOKEN_TTL = _setting(
         fields.Integer,
         1209600,
-        "Lifetime of an access token in seconds when the login asks for none. At most"
+        "Default lifetime of an access token in seconds, if the login requests none. At most"
         " `TOKEN_MAX_TTL`.",
         validate=lifetime,
     )
     TOKEN_MAX_TTL = _setting(
         fields.Integer,
         31556926,
-        "Longest lifetime in seconds that a login may ask for.",
+        "Maximum lifetime in seconds that a login may request.",
         validate=lifetime,
     )
     ETERNAL_TOKENS = _setting(
         fields.Boolean,
         False,
-        "`true`: a login may ask for a `ttl` of -1, as with LoopBack 3's `allowEternalTokens`; its"
-        " token lives as long as `TOKEN_MAX_TTL` says.",
+        "`true`: a login may request a `ttl` of -1, as with LoopBack 3's `allowEternalTokens`; its"
+        " token is valid for `TOKEN_MAX_TTL` seconds.",
     )
     RESET_TOKEN_TTL = _setting(
         fields.Integer, 900, "Lifetime of a password reset token in seconds.", validate=lifetime
@@ -435,14 +438,14 @@ class SettingsSchema(Schema):
     TOKEN_SLIDING = _setting(
         fields.Boolean,
         False,
-        "`true`: a login token that is used is prolonged to its lifetime again, never beyond"
+        "`true`: each use of a login token prolongs it to its full lifetime, but not beyond"
         " `TOKEN_MAX_TTL` from the login.",
     )
     TOKEN_TOUCH_INTERVAL = _setting(
         fields.Integer,
         60,
-        "Seconds between two prolongations of a token: fewer cost more writes. With"
-        " `TOKEN_SLIDING` less than `TOKEN_TTL`.",
+        "Seconds between two prolongations of a token: a lower value causes more writes. With"
+        " `TOKEN_SLIDING` it must be less than `TOKEN_TTL`.",
         validate=validate.Range(min=0),
     )
     TOKEN_IN_QUERY = _setting(
@@ -481,12 +484,12 @@ class SettingsSchema(Schema):
         " -_` prints. The first one encrypts, all of them decrypt.",
         is_secret=True,
     )
-    REALM_REQUIRED = _setting(fields.Boolean, False, "`true`: login needs a realm.")
+    REALM_REQUIRED = _setting(fields.Boolean, False, "`true`: a login requires a realm.")
     REALM_DELIMITER = _setting(
         fields.String,
         None,
         "Text between realm and name, such as `:`. A login may then name both as"
-        " `realm:name`, and needs a realm.",
+        " `realm:name`, and requires a realm.",
         validate=validate.Length(min=1),
     )
     EMAIL_CASE_SENSITIVE = _setting(
@@ -495,11 +498,11 @@ class SettingsSchema(Schema):
     PASSWORD_MIN_LENGTH = _setting(
         fields.Integer,
         8,
-        "Characters that a new password has at least. At most `PASSWORD_MAX_LENGTH`.",
+        "Minimum characters of a new password. At most `PASSWORD_MAX_LENGTH`.",
         validate=positive,
     )
     PASSWORD_MAX_LENGTH = _setting(
-        fields.Integer, 256, "Characters that a new password has at most.", validate=positive
+        fields.Integer, 256, "Maximum characters of a new password.", validate=positive
     )
     PASSWORD_BLOCKLIST = _setting(
         fields.Boolean, True, "`true`: the most common passwords are refused as new passwords."
@@ -508,21 +511,21 @@ class SettingsSchema(Schema):
     PASSWORD_HASHES = _setting(
         fields.Integer,
         None,
-        "Threads of one process that requests which compute a password hash may occupy;"
-        " further ones wait for their turn without a thread. By default half of `THREADS`.",
+        "Maximum threads of one process for requests that compute a password hash; further ones"
+        " wait in a queue without a thread. By default half of `THREADS`.",
         validate=positive,
     )
     PASSWORD_HASH_WAIT = _setting(
         fields.Float,
         HASH_WAIT,
-        "Seconds that such a request waits for its turn before it is refused with 503"
+        "Seconds that such a request waits in the queue before it is refused with 503"
         " `TOO_MANY_HASHES`.",
         validate=validate.Range(min=0),
     )
     THROTTLE_ENABLED = _setting(
         fields.Boolean, True, "`false`: nothing is counted, and passwords may be guessed."
     )
-    THROTTLES = _group(ThrottlesSchema, "How often something may be tried; its entries are below.")
+    THROTTLES = _group(ThrottlesSchema, "Limits on attempts; its entries are below.")
     USERS_PATH = _setting(
         fields.String,
         "users",
@@ -600,7 +603,7 @@ class SettingsSchema(Schema):
     DEFAULT_PERMISSION = _setting(
         fields.String,
         DENY,
-        "What holds for calls of models in JSON that no rule is about: `deny` or, as in LoopBack 3,"
+        "Decision on calls of models in JSON without a matching rule: `deny` or, as in LoopBack 3,"
         " `allow`: [models.md](models.md#calls-that-no-rule-is-about).",
         validate=validate.OneOf([DENY, ALLOW]),
     )
@@ -608,14 +611,14 @@ class SettingsSchema(Schema):
         fields.String,
         BOTH,
         "Whose rules decide on calls of relations, and on `include`, that lead to models in JSON:"
-        " those of `both` models or, as in LoopBack 3, of the `parent` alone:"
+        " those of `both` models or, as in LoopBack 3, only those of the `parent`:"
         " [models.md](models.md#rules-of-relations).",
         validate=validate.OneOf([BOTH, PARENT]),
     )
     SAMPLE_TODOS = _setting(
         fields.Boolean,
         True,
-        "`false`: the sample model, to-dos, is not served. It gives way to a model in JSON too.",
+        "`false`: the sample model, to-dos, is not served. A model in JSON may also replace it.",
     )
     FIXTURES = _setting(
         fields.Boolean,
@@ -661,8 +664,8 @@ class SettingsSchema(Schema):
     TEMPLATES_FOLDER = _setting(
         fields.String,
         None,
-        "The folder with the project's [templates](mail.md#languages-and-looks), which take the"
-        " place of those of the same names; a relative path is in the project folder. By"
+        "The folder with the project's [templates](mail.md#languages-and-looks), which replace"
+        " those of the same names; a relative path is in the project folder. By"
         " default `templates`, where that folder exists.",
     )
     MIGRATIONS_FOLDER = _setting(
@@ -688,8 +691,8 @@ class SettingsSchema(Schema):
     ACL_ERROR_STATUS = _setting(
         fields.Integer,
         403,
-        "Status that a logged-in caller gets when refused. 401 and 404 suit clients that"
-        " were written for LoopBack 3.",
+        "Status of refused calls of logged-in callers. 401 and 404 are for clients that were"
+        " written for LoopBack 3.",
         validate=validate.OneOf([401, 403, 404]),
     )
     MAIL_URL = _setting(
@@ -701,12 +704,14 @@ class SettingsSchema(Schema):
         validate=_check_mail_url,
     )
     MAIL_FOLDER = _setting(
-        fields.String, "mail", "Where mails are written; a relative path is in the project folder."
+        fields.String,
+        "mail",
+        "The folder to which mails are written; a relative path is in the project folder.",
     )
     MAIL_FROM = _setting(
         fields.String,
         f"Ostiary <{NO_REPLY}>",
-        "Sender of all mails. An address alone, and the default, is called as `SERVICE_NAME` says.",
+        "Sender of all mails. An address alone, and the default, gets the name `SERVICE_NAME`.",
         validate=_check_sender,
     )
     RESET_MAIL = _mail("the link by which a user sets a new password")
@@ -731,14 +736,14 @@ class SettingsSchema(Schema):
     OUTBOX_POLL_INTERVAL = _setting(
         fields.Float,
         10.0,
-        "Seconds between two looks of a process for mail that others have left. Its own mail"
-        " does not wait for it.",
+        "Seconds between two checks of a process for mail that others have not sent. Its own mail"
+        " is sent at once.",
         validate=validate.Range(min=0.1),
     )
     OUTBOX_DAYS = _setting(
         fields.Integer,
         7,
-        "Days for which the outbox keeps what is sent or given up.",
+        "Days for which the outbox keeps deliveries that are sent or cancelled.",
         validate=validate.Range(min=0, max=36500),
     )
     AUDIT_DAYS = _setting(
@@ -812,7 +817,7 @@ class SettingsSchema(Schema):
     READ_MAX_LAG = _setting(
         fields.Float,
         5.0,
-        "Seconds that a standby may be behind to be asked.",
+        "Maximum seconds by which a standby that answers reads may lag behind.",
         validate=more_than_zero,
     )
     PGBOUNCER = _setting(
@@ -839,13 +844,13 @@ class SettingsSchema(Schema):
         fields.Float,
         10.0,
         "Seconds within which a request must have arrived completely, and after which a"
-        " connection is closed whose client takes nothing of its answer.",
+        " connection is closed if its client reads nothing of the response.",
         validate=more_than_zero,
     )
     THREADS = _setting(
         fields.Integer,
         4,
-        "Requests that one process answers at once, each with a database connection. Set it"
+        "Requests that one process handles concurrently, each with a database connection. Set it"
         " in the environment as `THREADS`, where gunicorn reads it too.",
         strict=False,
         validate=validate.Range(min=1, max=MAX_THREADS),
@@ -880,8 +885,7 @@ class SettingsSchema(Schema):
     DATA_SOURCE_CALLS = _setting(
         fields.Integer,
         None,
-        "Calls of public data sources that one process makes at once. By default half of"
-        " `THREADS`.",
+        "Concurrent calls of public data sources by one process. By default half of `THREADS`.",
         validate=positive,
     )
 
