@@ -34,19 +34,19 @@ OPTIONS: dict[str, Default] = {
     "timeout.total": Default(
         60_000, "milliseconds for the call with its retries and redirects; at least twice read"
     ),
-    "retry": Default({}, "which calls are repeated, see below"),
-    "retry.maxAttempts": Default(1, "how often a call is sent; 1 repeats nothing"),
+    "retry": Default({}, "which calls are retried, see below"),
+    "retry.maxAttempts": Default(1, "maximum number of attempts; 1 means no retry"),
     "retry.statuses": Default(
-        (408, 425, 429, 500, 502, 503, 504), "the statuses after which a call is repeated"
+        (408, 425, 429, 500, 502, 503, 504), "the statuses after which a call is retried"
     ),
     # RFC 9110, section 9.2.2.
     "retry.methods": Default(
         ("GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"),
-        "the methods that are repeated: the idempotent ones",
+        "the methods that are retried: the idempotent ones",
     ),
-    "retry.maxDelay": Default(10_000, "the longest wait between two attempts, in milliseconds"),
+    "retry.maxDelay": Default(10_000, "the maximum delay between two attempts, in milliseconds"),
     "retry.respectRetryAfter": Default(True, "whether Retry-After replaces the computed delay"),
-    "strictSSL": Default(True, "whether certificates are checked"),
+    "strictSSL": Default(True, "whether certificates are verified"),
     "ca": Default(None, "file of the certificate authorities to trust instead of the usual ones"),
     "cert": Default(None, "file of the client certificate; `clientCert` is another name"),
     "key": Default(None, "file of its key; `clientKey` is another name"),
@@ -54,17 +54,19 @@ OPTIONS: dict[str, Default] = {
     "pool": Default({}, "the pool of connections, see below"),
     "pool.maxSockets": Default(20, "connections that are kept for each host"),
     "pool.maxConcurrent": Default(
-        None, "calls of the data source at once; another waits for a place until its time-out"
+        None, "maximum concurrent calls of the data source; others wait until their time-out"
     ),
     "followRedirect": Default(True, "whether redirects of GET and HEAD are followed"),
     "followAllRedirects": Default(False, "whether redirects of other methods are followed too"),
-    "maxRedirects": Default(10, "redirects that one call follows"),
+    "maxRedirects": Default(10, "maximum number of redirects that one call follows"),
     "useQuerystring": Default(False, "whether a list is `a=1&a=2` rather than `a[0]=1&a[1]=2`"),
-    "json": Default(True, "whether JSON is asked for and read"),
-    "allowedHosts": Default((), "patterns of hosts that may be called beside those named by urls"),
-    "maxResponseBytes": Default(10 * _MEGABYTE, "the largest body, unpacked"),
+    "json": Default(True, "whether JSON is requested and parsed"),
+    "allowedHosts": Default(
+        (), "patterns of hosts that may be called in addition to those of urls"
+    ),
+    "maxResponseBytes": Default(10 * _MEGABYTE, "maximum bytes of the decompressed body"),
     "maxResponseValues": Default(
-        None, "the most values and names in JSON, counted by its commas, colons, `[` and `{`"
+        None, "maximum values and names in JSON, counted by its commas, colons, `[` and `{`"
     ),
 }
 
@@ -81,10 +83,10 @@ _PUBLIC = {"maxResponseBytes": PUBLIC_MAX_RESPONSE, "maxResponseValues": PUBLIC_
 TEMPLATE: dict[str, Default] = {
     "method": Default("GET", "the HTTP method"),
     "url": Default("", "absolute, or relative to baseURL"),
-    "responseSelect": Default("all", "all matches, the first, or what suits the response path"),
-    "onNoMatch": Default("empty", "what a response path without a match gives"),
+    "responseSelect": Default("all", "all matches, the first, or according to the response path"),
+    "onNoMatch": Default("empty", "the result of a response path without a match"),
     "fullResponse": Default(False, "whether status and headers are returned with the body"),
-    "omitMissing": Default(False, "whether entries without a value are left out of the body"),
+    "omitMissing": Default(False, "whether entries without a value are omitted from the body"),
 }
 
 AUTH: dict[str, Default] = {
