@@ -1,4 +1,4 @@
-"""Errors: those that code raises to answer a request, and those that the service's functions raise.
+"""HTTP errors for responses, and the errors that functions of the service raise.
 
 They are HTTP errors with a code, which clients find in `error.code`, except for
 `ConfigurationError`, which prevents the start. An error raised by a hook or an own endpoint is the
@@ -74,7 +74,7 @@ A project's own pages to log in and to reset passwords should handle these::
         except (TooManyRequests, TooManyHashes) as error:
             return f"Try again in {error.retry_after} seconds."
 
-Code that calls other services should answer with one of these; `TemporarilyUnavailable` and its
+Code that calls other services should raise one of these; `TemporarilyUnavailable` and its
 subclasses set `Retry-After`::
 
     from ostiary.connector import CallTimeoutError, ConnectorError, TooManyCallsError

@@ -19,7 +19,7 @@ subscriber, and tries again until it succeeds or its lifetime ends::
 
     def init_app(app):
         subscribe(app, "bookLent", "statistics", count_loan)
-        # Only needed because more is delivered than what was recorded.
+        # Only needed because more is delivered than was recorded.
         define(app, "bookLent", add_attempt)
 
 
@@ -28,10 +28,10 @@ subscriber, and tries again until it succeeds or its lifetime ends::
 
 
     def count_loan(app, info) -> str:
-        '''Tell another service; a few words of the answer are for the log.'''
+        '''Notify another service; the returned text is for the log.'''
         answer = requests.post("http://127.0.0.1:8099/loans", json=info, timeout=10)
         if answer.status_code == 503:
-            raise DeliveryError("statistics are closed")  # tried again later
+            raise DeliveryError("statistics are closed")  # retried later
         if answer.status_code == 400:
             raise UndeliverableError("statistics refuse it")  # given up
         return "counted"

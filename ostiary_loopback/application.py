@@ -19,11 +19,11 @@ CONFIG = "model-config.json"
 DEVELOPMENT = "development"
 # Settings of an application, each with files for environments.
 SETTINGS = ("config", "datasources", "model-config", "component-config", "middleware")
-#: Most scripts that are read of an application.
+#: Maximum number of scripts that are read of an application.
 MAX_SCRIPTS = 5000
-#: Most files of models that are read of a folder.
+#: Maximum number of model files that are read of a folder.
 MAX_MODELS = 2000
-#: Deepest folder below DIR in which an application is looked for.
+#: Maximum depth of folders below DIR in which an application is searched.
 MAX_DEPTH = 4
 # Folders without code of the application's server.
 SKIPPED = {

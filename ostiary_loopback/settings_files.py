@@ -11,9 +11,9 @@ from app.problems import Problems, describe_error, join_path
 from .literals import ENVIRONMENT, expressions, read_constants
 from .syntax import Script, first_child, line_of, parse, text_of
 
-#: Bytes of a JSON file of a LoopBack 3 application.
+#: Maximum bytes of a JSON file of a LoopBack 3 application.
 MAX_JSON_BYTES = 4 * 1024 * 1024
-#: Levels of nesting in such a file.
+#: Maximum levels of such a file.
 MAX_DEPTH = 50
 # What stands in place of an expression that is not read.
 UNREAD = None

@@ -9,7 +9,7 @@ import tree_sitter_javascript
 from tree_sitter import Language, Node, Parser
 
 LANGUAGE = Language(tree_sitter_javascript.language())
-#: Bytes of a script of a LoopBack 3 application; larger ones are mostly generated
+#: Maximum bytes of a script of a LoopBack 3 application; larger ones are mostly generated
 MAX_SCRIPT_BYTES = 1024 * 1024
 # Expressions with more bytes are no names.
 MAX_NAME_BYTES = 200

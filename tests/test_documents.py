@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 from urllib.parse import quote
 
 import pytest
@@ -207,3 +208,20 @@ def test_the_paths_in_the_architecture_exist():
 
     assert len(paths) > 50
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_the_names_in_the_tour_of_the_code_exist():
+    text = (ROOT / "docs" / "tour-of-the-code.md").read_text()
+    names = re.findall(r"`((?:app|ostiary\w*)(?:\.\w+)+(?::[\w.]+)?)`", text)
+
+    assert len(names) > 50
+    assert [name for name in names if not exists(name)] == []
+
+
+def exists(name):
+    """Return True if a name such as `app.factory` or `app.factory:create_app` exists."""
+    try:
+        resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True

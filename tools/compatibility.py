@@ -99,19 +99,19 @@ DIFFERENT = [
         *(BAD_FILTER, (200, [{"id": 1}])),
     ),
     Call(
-        "an empty belongsTo relation; `null` if its row is gone, or not the caller's to read",
+        "an empty belongsTo relation; `null` if its row was deleted, or the caller may not read it",
         *("GET", "/notes/1/origin", None, NO_ROW, (200, {})),
     ),
     Call(
-        "deleting a row that there is not, of those who may delete every row",
+        "deleting a row that does not exist, by callers who may delete every row",
         *("DELETE", "/notes/99", None, NO_ROW, (200, {"count": 0})),
     ),
     Call(
-        "deleting what is no id, by the same callers",
+        "deleting by an invalid id, by the same callers",
         *("DELETE", "/notes/x", None, NO_ROW, (200, {"count": 0})),
     ),
     Call(
-        "asking whether there is a row with what is no id",
+        "asking whether a row with an invalid id exists",
         *("GET", "/notes/x/exists", None, NO_ROW, (200, {"exists": False})),
     ),
     Call(
@@ -137,7 +137,7 @@ DIFFERENT = [
         *("GET", "/users/confirm?uid=1&token=x", None, DENIED, (400, "INVALID_TOKEN")),
     ),
     Call(
-        "a request for it, which then mails nothing",
+        "a request for it, which sends no mail",
         *("POST", "/users/1/verify", None, NO_METHOD, NOTHING),
     ),
     Call(
@@ -148,15 +148,15 @@ DIFFERENT = [
 # Calls that LoopBack 3 answers differently, and the service in neither case.
 ALIKE = [
     Call(
-        "a text that is no number: LoopBack stores `null`",
+        "a text that is not a number: LoopBack stores `null`",
         *("POST", "/notes", {"text": "a", "stars": "many"}, INVALID, INVALID),
     ),
     Call(
-        "a value that no conversion is for: LoopBack stores what JavaScript makes of it, here 1",
+        "a value that cannot be converted: LoopBack stores the result of JavaScript, here 1",
         *("POST", "/notes", {"text": "a", "stars": True}, INVALID, INVALID),
     ),
     Call(
-        "a password that is no text",
+        "a password that is not a text",
         *("POST", "/users", {"email": "x@example.com", "password": 1234567890}, INVALID, INVALID),
     ),
     Call(
@@ -165,7 +165,7 @@ ALIKE = [
         *("GET", '/todos?filter={"where":{"color":"red"}}', None, BAD_FILTER, BAD_FILTER),
     ),
     Call(
-        "a hidden property in `fields` or `order`: LoopBack leaves it out, and orders by it",
+        "a hidden property in `fields` or `order`: LoopBack omits it, and orders by it",
         *("GET", '/users/1?filter={"fields":["id","password"]}', None, BAD_FILTER, BAD_FILTER),
     ),
     Call(
@@ -173,7 +173,7 @@ ALIKE = [
         *("GET", '/notes?filter={"where":{"text":{}}}', None, BAD_FILTER, BAD_FILTER),
     ),
     Call(
-        "a part of a filter that has a type without a meaning: LoopBack ignores most",
+        "a part of a filter with an invalid type: LoopBack ignores most of them",
         *("GET", '/notes?filter={"fields":5}', None, BAD_FILTER, BAD_FILTER),
     ),
     Call(
@@ -181,11 +181,11 @@ ALIKE = [
         *("POST", "/todos/update", {"title": "a"}, BAD_FILTER, BAD_FILTER),
     ),
     Call(
-        "a password reset: LoopBack answers 204, without a body",
+        "a password reset: LoopBack's response is 204, without a body",
         *("POST", "/users/reset", {"email": "ada@example.com"}, (200, {}), (200, {})),
     ),
     Call(
-        "a password reset for an unknown address: LoopBack says so",
+        "a password reset for an unknown address: LoopBack reveals that it is unknown",
         *("POST", "/users/reset", {"email": "nobody@example.com"}, (200, {}), (200, {})),
     ),
     Call(
@@ -198,7 +198,7 @@ ALIKE = [
         *("PATCH", "/users/1", {"password": "a wide green field"}, INVALID, INVALID),
     ),
     Call(
-        "including the sessions of a user: LoopBack answers, with or without them",
+        "including the sessions of a user: LoopBack's response is 200, with or without them",
         *("GET", '/users/1?filter={"include":"accessTokens"}', None),
         *(BAD_FILTER, BAD_FILTER),
     ),
@@ -209,7 +209,7 @@ ALIKE = [
         *(BAD_FILTER, BAD_FILTER),
     ),
     Call(
-        "a reference to a row that the caller may not read, such as another user: LoopBack takes"
+        "a reference to a row that the caller may not read, such as another user: LoopBack accepts"
         " any id, and a relation then shows the row",
         *("POST", "/badges", {"nextId": 1}, INVALID, INVALID),
     ),
@@ -225,7 +225,7 @@ ALIKE = [
     ),
     Call(
         "a change by `upsertWithWhere` without the required properties, which the row has: LoopBack"
-        " validates the body as a new row, and answers 422",
+        " validates the body as a new row, which is 422",
         *("POST", '/notes/upsertWithWhere?where={"id":1}', {"stars": 4}),
         *((200, {"stars": 4}), (200, {"stars": 4})),
     ),
@@ -244,19 +244,19 @@ LOOSER = {
     "own rows": Looser(
         "`find`, `findOne`, `count`, `updateAll` and `upsertWithWhere` by callers whom only"
         " a rule for `$owner` allows them: without an id there is no row that the caller could own",
-        "They are about the caller's own rows. `upsertWithWhere` creates none.",
+        "They apply to the caller's own rows. `upsertWithWhere` creates none.",
         "The rule is a condition of the query: nobody sees or changes a row of somebody else.",
     ),
     "no row": Looser(
         "`GET /{id}/exists` by callers whom only such a rule allows it, for a row of another user",
         '200 `{"exists": false}`, as for a row that does not exist',
-        "The answer tells nothing.",
+        "The response reveals nothing.",
     ),
     "head": Looser(
         "`HEAD` of `/count` and `/findOne`, for which it reads `count` and `findOne` as the id of a"
-        " row and asks the rules for `exists`",
-        "`HEAD` is ruled as `GET` is, except for that of a row.",
-        "It tells less than `GET`.",
+        " row and applies the rules of `exists`",
+        "The rules of `GET` apply to `HEAD`, except for that of a row.",
+        "It reveals less than `GET`.",
     ),
     "chosen id": Looser(
         "`create` with the `id` of a row of the caller, where a rule denies it to `$owner`",
@@ -271,12 +271,12 @@ LOOSER = {
     "sessions": Looser(
         "`accessTokens` of users, for their own",
         "Users see and end their sessions, unless a rule of the model denies it.",
-        "The answer has no token, and a stolen one can be ended.",
+        "The response has no token, and a stolen session can be ended.",
     ),
     "admin": Looser(
         "every method of users and to-dos, for callers with the role `admin`",
         "The built-in rules allow them.",
-        "Somebody has to manage users; the role is granted by a command only.",
+        "Somebody has to manage users; only a command grants the role.",
     ),
 }
 

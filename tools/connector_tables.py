@@ -34,26 +34,26 @@ KEY_COLUMNS = ("Key", "Type", "Default", "Meaning")
 
 # The keys of each table in their order, with the meaning of those without a default.
 SOURCE = {
-    "connector": "needed by LoopBack 3 alone",
+    "connector": "required only by LoopBack 3",
     "name": "not used; the name is the key in the file",
     "debug": "log a line for each call, at level DEBUG; false by default",
-    "crud": "accepted, without effect: resources are always there",
+    "crud": "accepted, without effect: resources are always available",
     "compatibility": "with `loopback3`, surplus arguments are ignored, see [functions](#functions)",
     "responseSelect": "the `responseSelect` of templates that have none",
     "public": "serve the functions as endpoints; false by default",
-    "requestIdHeader": "the header in which calls send the id of the request that is served; in the"
+    "requestIdHeader": "the header with the id of the request for which a call is made; in the"
     " service `X-Request-Id` by default",
     "acls": "who may call these endpoints; by default all logged-in users",
-    "options": "options of all operations, see [options](#options); they may also stand beside"
-    " the keys of this table",
-    "defaults": "options that all others replace",
+    "options": "options of all operations, see [options](#options); they may also be beside the"
+    " keys of this table",
+    "defaults": "options that all others override",
     "operations": "objects of `template` and `functions`",
 }
 TEMPLATE_KEYS = {
     "method": "",
     "url": "",
     "headers": "headers",
-    "query": "the query; entries without a value are left out",
+    "query": "the query; entries without a value are omitted",
     "body": "the body, sent as JSON unless `Content-Type` says otherwise",
     "form": "the body in the form of HTML forms",
     "files": "parts of a multipart body; the values are bytes or files opened in binary mode",
@@ -63,12 +63,12 @@ TEMPLATE_KEYS = {
     "responsePath": "JSONPath of the part of the body to return",
     **dict.fromkeys(("responseSelect", "onNoMatch", "fullResponse", "omitMissing"), ""),
     "variables": "more about variables, by name",
-    "paginate": "how to reach the next page, see [pagination](#pagination)",
+    "paginate": "how to request the next page, see [pagination](#pagination)",
 }
 VARIABLE = {
     "type": "a type of the table above; without one, everything is accepted",
-    "default": "the value where none is given",
-    "required": "whether a call needs a value; `!` or `^` before the name says the same",
+    "default": "the value if a call passes none",
+    "required": "whether a call must pass a value; `!` or `^` before the name means the same",
     "doc": "shown by `ostiary datasources show` and in the OpenAPI document",
     "enum": "the allowed values",
     "secret": "whether values are masked wherever they are shown; those from `$env` always are",
@@ -81,14 +81,14 @@ AUTH_KEYS = {
     "name": "",
     "in": "",
     "oauth2": "OAuth 2 client credentials, see below",
-    "oauth2.tokenUrl": "where access tokens are fetched",
-    "oauth2.clientId": "the client",
-    "oauth2.clientSecret": "its secret",
-    "oauth2.scope": "the scope to ask for",
+    "oauth2.tokenUrl": "the URL from which access tokens are requested",
+    "oauth2.clientId": "the id of the client",
+    "oauth2.clientSecret": "the secret of the client",
+    "oauth2.scope": "the scope to request",
 }
 PAGINATE_KEYS = {
-    "type": "how the next page is reached, see above",
-    "path": "JSONPath in the body, needed for `next` and `cursor`",
+    "type": "how the next page is requested, see above",
+    "path": "JSONPath in the body, required for `next` and `cursor`",
     "param": "the query entry that selects a page",
     "limitParam": "",
     "limit": "items of a page; `page` and `offset` stop at a shorter page",

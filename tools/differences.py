@@ -16,7 +16,7 @@ DIFFERENCES = {
         "The value of a variable in a URL is inserted as it is: `/`, `?`, `#` and `&` in it change"
         " the path and the query.",
         "It is percent-encoded; `.` and `..` are a `VariableError`.",
-        "A value must not choose what is called.",
+        "A value must not change the path that is called.",
     ),
     "deleting without an id": Difference(
         "`DELETE /users/{id}` without an id is sent as `DELETE /users/`.",
@@ -44,23 +44,23 @@ DIFFERENCES = {
         " `enum` is not checked.",
         "All of these are a `VariableTypeError`; `true`, `false`, `1` and `0` are booleans, as text"
         " too.",
-        "The remote would be sent what nobody meant.",
+        "The remote service would get a value that is not intended.",
     ),
     "objects": Difference(
         "An object inside a text is sent as `[object Object]`, and JSON text given for an `object`"
         " as text.",
         "The first is a `VariableTypeError`, the second is parsed.",
-        "The remote would be sent what nobody meant.",
+        "The remote service would get a value that is not intended.",
     ),
     "missing names": Difference(
         'A variable in the name of an entry without a value is sent as `"null"`.',
         "It is a `VariableError`.",
-        "The remote would be sent what nobody meant.",
+        "The remote service would get a name that is not intended.",
     ),
     "broken JSON": Difference(
-        "A body that is announced as JSON and is not is returned as text.",
+        "A body that is not JSON although its `Content-Type` says so is returned as text.",
         "It is a `ResponseDecodeError`; `json: false` returns the text.",
-        "A broken answer is a failure of the remote service.",
+        "An invalid response is a failure of the remote service.",
     ),
     "redirects of other methods": Difference(
         "A redirect of a POST is not followed, and succeeds with its body.",
@@ -73,8 +73,8 @@ DIFFERENCES = {
         "The URL may hold an API key.",
     ),
     "credentials on two levels": Difference(
-        "`auth` of the data source precedes `auth` and the header `Authorization` of a template.",
-        "Those of the template precede.",
+        "`auth` of the data source overrides `auth` and the header `Authorization` of a template.",
+        "Those of the template override it.",
         "A template is more specific.",
     ),
     "relative urls": Difference(
@@ -87,31 +87,31 @@ DIFFERENCES = {
         " match, `^` its parent; scripts in brackets, `@property` and `..length` are evaluated."
         " A path that cannot be read matches anything or nothing.",
         "All of these are refused when the data source is loaded, except `[(@.length-1)]`.",
-        "Nobody notices a path that finds nothing before its data is needed, and no code from"
+        "A path that finds nothing would only be noticed when its data is needed, and no code from"
         " settings is evaluated.",
     ),
     "other matches": Difference(
-        "A text has its characters as items, `==` compares as JavaScript does, and a length of 0"
-        " is false in a filter; `[?@.a]` and `['a','b']` match nothing.",
+        "The items of a string are its characters, `==` compares as JavaScript does, and a length"
+        " of 0 is false in a filter; `[?@.a]` and `['a','b']` match nothing.",
         "Only lists have items, `==` compares values of one type, and a filter tests whether a"
-        " value is there; `[?@.a]` is read as `[?(@.a)]`, and `['a','b']` as both names.",
-        "The library that evaluates the paths, jsonpath-ng, defines them so.",
+        " value exists; `[?@.a]` is read as `[?(@.a)]`, and `['a','b']` as both names.",
+        "The library that evaluates the paths, jsonpath-ng, defines them this way.",
     ),
     "urls and operations": Difference(
-        "A `url` that is no address fails when it is called; `operations` that are no list are"
-        " ignored.",
+        "A `url` that is not an address fails when it is called; `operations` that are not a list"
+        " are ignored.",
         "Both are refused when the data source is loaded.",
         "They cannot work.",
     ),
     "blanks in a method": Difference(
         "A `method` with a blank after it fails when it is called.",
-        "The blank is left out.",
+        "The blank is removed.",
         "It cannot mean anything else.",
     ),
     "vendor types": Difference(
-        "Only `application/json` itself, as `Accept` or `Content-Type` of a template, makes JSON"
-        " read; with `application/vnd.api+json` the body is returned as text.",
-        "All types of JSON do.",
+        "JSON is only read if `Accept` or `Content-Type` of a template is `application/json`; with"
+        " `application/vnd.api+json` the body is returned as text.",
+        "JSON is read with all of its media types.",
         "They are JSON (RFC 6839).",
     ),
     "parameters with a source": Difference(
@@ -127,22 +127,22 @@ DIFFERENCES = {
     "invoke of several operations": Difference(
         "`ds.invoke` of a data source with several operations calls the last.",
         "It is a `NotSupportedError`; `ds.f.invoke` names the operation.",
-        "Nobody can see which one is meant.",
+        "It is ambiguous.",
     ),
     "strictSSL": Difference(
         '`"false"`, as text, is true.',
         'For `strictSSL` it is refused; for other options, `"false"` is false.',
-        "A setting of security is not guessed.",
+        "The service does not guess the value of a security setting.",
     ),
     "attachments": Difference(
         "`attachments` of a template sends files of the machine.",
         "It is ignored with a warning; `files` sends bytes and opened files.",
-        "A path from settings or a caller must not choose what is read.",
+        "Settings or callers must not be able to read any file.",
     ),
     "headers in hooks": Difference(
         "`ctx.req.headers` has the headers of the template.",
         "It has those of the data source too.",
-        "A hook can change everything that is sent.",
+        "So a hook can change everything that is sent.",
     ),
     "surplus arguments": Difference(
         "Arguments that a function does not have are ignored.",
@@ -156,8 +156,8 @@ DIFFERENCES = {
     ),
     "names of resources": Difference(
         "A model without `resourceName` and `plural` is at the English plural of its name.",
-        "It is at its name; `plural=True` asks for the plural.",
-        "LoopBack documents both; a word that is guessed is easily wrong.",
+        "It is at its name; `plural=True` uses the plural.",
+        "LoopBack documents both; a guessed plural is often wrong.",
     ),
     "flat filters": Difference(
         "`find` with a limit always adds `offset=0&skip=0`.",
@@ -168,32 +168,32 @@ DIFFERENCES = {
     "filters as repeated entries": Difference(
         "With `useQuerystring`, the conditions of a filter are lost.",
         "They are sent.",
-        "The answer would have other objects than were asked for.",
+        "The response would have other objects than were requested.",
     ),
     "fields of the remote": Difference(
-        "Of the answer to a created or saved object only the id is kept.",
-        "The object has the other fields of the answer too.",
-        "The remote's defaults and time stamps would be lost.",
+        "When an object is created or saved, only the id is taken from the response.",
+        "The other fields of the response are taken, too.",
+        "Defaults and time stamps of the remote service would be lost.",
     ),
     "exists and count": Difference(
         "`exists` and `count` are not supported.",
         "`exists` is a GET of the object, `count` a GET of `/count` below the resource.",
-        "The first can always be answered, the second by LoopBack's own services.",
+        "The first works with every service, the second with LoopBack services.",
     ),
     "deleted without a body": Difference(
-        "A DELETE that is answered 204 is an error.",
+        "A DELETE with the response 204 is an error.",
         "It succeeds.",
-        "204 is the usual answer.",
+        "204 is the usual response.",
     ),
     "deleting everything": Difference(
-        "`destroyAll` deletes the whole collection, also where it is given a condition.",
-        "It needs `confirm=True`, and refuses a condition.",
+        "`destroyAll` deletes the whole collection, even with a condition.",
+        "It requires `confirm=True`, and refuses a condition.",
         "Data would be lost.",
     ),
     "objects in a query": Difference(
-        "A variable takes an object wherever it is.",
-        "At an endpoint, one that is taken from the query, a header or the path takes an object"
-        " as JSON text, and only if its type is `object`, `array` or `json`.",
-        "Text that happens to be JSON stays text elsewhere.",
+        "Every variable accepts an object.",
+        "At an endpoint, a variable in the query, a header or the path accepts an object as JSON"
+        " text, and only if its type is `object`, `array` or `json`.",
+        "Otherwise, text that happens to be JSON stays text.",
     ),
 }

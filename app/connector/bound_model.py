@@ -261,7 +261,7 @@ class BoundModel:
 
     @takes_callback
     def delete(self, identifier: object) -> JsonValue:
-        """DELETE one object; return what the remote answers."""
+        """DELETE one object; return the body of the response."""
         return self._send("delete", "DELETE", self._segment(identifier))
 
     @takes_callback

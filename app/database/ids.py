@@ -74,7 +74,7 @@ class TextId(IdColumn):
 
 
 class RowId(IdColumn):
-    """Ids of the form that ID_TYPE names: those of users, and by default of models."""
+    """Ids of the type ID_TYPE: those of users, and by default of models."""
 
     # SQLAlchemy treats columns of this kind as autoincrement, unless a row has an id.
     impl = BigInteger

@@ -14,7 +14,7 @@ HOOK = "_hook_stub"
 
 
 def method_stub(name: str, *routes: str) -> Callable[[Function], Function]:
-    """Mark a view as a stub: it answers 501 with the name of the method.
+    """Mark a view as a stub: its response is 501 with the name of the method.
 
     `ostiary loopback todo` lists it with its `routes`.
     """

@@ -47,7 +47,7 @@ class DeferredError(DeliveryError):
 
 @dataclass(frozen=True)
 class Attempt:
-    """An attempt to deliver an event: what its payload depends on besides the recorded data."""
+    """An attempt to deliver an event, which its payload may depend on."""
 
     number: int
     deadline: datetime

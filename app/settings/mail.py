@@ -59,12 +59,14 @@ class MailSettings(Schema):
         validate=_check_mail_url,
     )
     MAIL_FOLDER = setting(
-        fields.String, "mail", "Where mails are written; a relative path is in the project folder."
+        fields.String,
+        "mail",
+        "The folder to which mails are written; a relative path is in the project folder.",
     )
     MAIL_FROM = setting(
         fields.String,
         f"Ostiary <{NO_REPLY}>",
-        "Sender of all mails. An address alone, and the default, is called as `SERVICE_NAME` says.",
+        "Sender of all mails. An address alone, and the default, gets the name `SERVICE_NAME`.",
         validate=_check_sender,
     )
     RESET_MAIL = _mail("the link by which a user sets a new password")
@@ -89,14 +91,14 @@ class MailSettings(Schema):
     OUTBOX_POLL_INTERVAL = setting(
         fields.Float,
         10.0,
-        "Seconds between two looks of a process for mail that others have left. Its own mail"
-        " does not wait for it.",
+        "Seconds between two checks of a process for mail that others have not sent. Its own mail"
+        " is sent at once.",
         validate=validate.Range(min=0.1),
     )
     OUTBOX_DAYS = setting(
         fields.Integer,
         7,
-        "Days for which the outbox keeps what is sent or given up.",
+        "Days for which the outbox keeps deliveries that are sent or cancelled.",
         validate=validate.Range(min=0, max=36500),
     )
 

@@ -41,7 +41,7 @@ class ProjectSettings(Schema):
     DEFAULT_PERMISSION = setting(
         fields.String,
         DENY,
-        "What holds for calls of models in JSON that no rule is about: `deny` or, as in LoopBack 3,"
+        "Decision on calls of models in JSON without a matching rule: `deny` or, as in LoopBack 3,"
         " `allow`: [models.md](models.md#calls-that-no-rule-is-about).",
         validate=validate.OneOf([DENY, ALLOW]),
     )
@@ -49,14 +49,14 @@ class ProjectSettings(Schema):
         fields.String,
         BOTH,
         "Whose rules decide on calls of relations, and on `include`, that lead to models in JSON:"
-        " those of `both` models or, as in LoopBack 3, of the `parent` alone:"
+        " those of `both` models or, as in LoopBack 3, only those of the `parent`:"
         " [models.md](models.md#rules-of-relations).",
         validate=validate.OneOf([BOTH, PARENT]),
     )
     SAMPLE_TODOS = setting(
         fields.Boolean,
         True,
-        "`false`: the sample model, to-dos, is not served. It gives way to a model in JSON too.",
+        "`false`: the sample model, to-dos, is not served. A model in JSON may also replace it.",
     )
     FIXTURES = setting(
         fields.Boolean,
@@ -102,8 +102,8 @@ class ProjectSettings(Schema):
     TEMPLATES_FOLDER = setting(
         fields.String,
         None,
-        "The folder with the project's [templates](mail.md#languages-and-looks), which take the"
-        " place of those of the same names; a relative path is in the project folder. By"
+        "The folder with the project's [templates](mail.md#languages-and-looks), which replace"
+        " those of the same names; a relative path is in the project folder. By"
         " default `templates`, where that folder exists.",
     )
     MIGRATIONS_FOLDER = setting(
@@ -129,8 +129,8 @@ class ProjectSettings(Schema):
     ACL_ERROR_STATUS = setting(
         fields.Integer,
         403,
-        "Status that a logged-in caller gets when refused. 401 and 404 suit clients that"
-        " were written for LoopBack 3.",
+        "Status of refused calls of logged-in callers. 401 and 404 are for clients that were"
+        " written for LoopBack 3.",
         validate=validate.OneOf([401, 403, 404]),
     )
 

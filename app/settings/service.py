@@ -46,11 +46,14 @@ class AddressSettings(Schema):
     PUBLIC_URL = setting(
         PublicUrl,
         "http://127.0.0.1:3000",
-        "The address of the service as its users see it, without a trailing slash. Links in"
-        " mails start with it; it is never taken from a request.",
+        "The address of the service for its users, without a trailing slash. Links in mails start"
+        " with it; it is never taken from a request.",
     )
     SERVICE_NAME = setting(
-        fields.String, "Ostiary", "What mails and pages call the service.", validate=_check_name
+        fields.String,
+        "Ostiary",
+        "The name of the service in mails and pages.",
+        validate=_check_name,
     )
 
 
@@ -128,7 +131,7 @@ class ServiceSettings(Schema):
     READ_MAX_LAG = setting(
         fields.Float,
         5.0,
-        "Seconds that a standby may be behind to be asked.",
+        "Maximum seconds by which a standby that answers reads may lag behind.",
         validate=more_than_zero,
     )
     PGBOUNCER = setting(
@@ -155,13 +158,13 @@ class ServiceSettings(Schema):
         fields.Float,
         10.0,
         "Seconds within which a request must have arrived completely, and after which a"
-        " connection is closed whose client takes nothing of its answer.",
+        " connection is closed if its client reads nothing of the response.",
         validate=more_than_zero,
     )
     THREADS = setting(
         fields.Integer,
         4,
-        "Requests that one process answers at once, each with a database connection. Set it"
+        "Requests that one process handles concurrently, each with a database connection. Set it"
         " in the environment as `THREADS`, where gunicorn reads it too.",
         strict=False,
         validate=validate.Range(min=1, max=MAX_THREADS),
@@ -196,7 +199,6 @@ class ServiceSettings(Schema):
     DATA_SOURCE_CALLS = setting(
         fields.Integer,
         None,
-        "Calls of public data sources that one process makes at once. By default half of"
-        " `THREADS`.",
+        "Concurrent calls of public data sources by one process. By default half of `THREADS`.",
         validate=positive,
     )

@@ -116,21 +116,21 @@ class TokenSettings(Schema):
     TOKEN_TTL = setting(
         fields.Integer,
         1209600,
-        "Lifetime of an access token in seconds when the login asks for none. At most"
+        "Default lifetime of an access token in seconds, if the login requests none. At most"
         " `TOKEN_MAX_TTL`.",
         validate=lifetime,
     )
     TOKEN_MAX_TTL = setting(
         fields.Integer,
         31556926,
-        "Longest lifetime in seconds that a login may ask for.",
+        "Maximum lifetime in seconds that a login may request.",
         validate=lifetime,
     )
     ETERNAL_TOKENS = setting(
         fields.Boolean,
         False,
-        "`true`: a login may ask for a `ttl` of -1, as with LoopBack 3's `allowEternalTokens`; its"
-        " token lives as long as `TOKEN_MAX_TTL` says.",
+        "`true`: a login may request a `ttl` of -1, as with LoopBack 3's `allowEternalTokens`; its"
+        " token is valid for `TOKEN_MAX_TTL` seconds.",
     )
     RESET_TOKEN_TTL = setting(
         fields.Integer, 900, "Lifetime of a password reset token in seconds.", validate=lifetime
@@ -138,14 +138,14 @@ class TokenSettings(Schema):
     TOKEN_SLIDING = setting(
         fields.Boolean,
         False,
-        "`true`: a login token that is used is prolonged to its lifetime again, never beyond"
+        "`true`: each use of a login token prolongs it to its full lifetime, but not beyond"
         " `TOKEN_MAX_TTL` from the login.",
     )
     TOKEN_TOUCH_INTERVAL = setting(
         fields.Integer,
         60,
-        "Seconds between two prolongations of a token: fewer cost more writes. With"
-        " `TOKEN_SLIDING` less than `TOKEN_TTL`.",
+        "Seconds between two prolongations of a token: a lower value causes more writes. With"
+        " `TOKEN_SLIDING` it must be less than `TOKEN_TTL`.",
         validate=validate.Range(min=0),
     )
     TOKEN_IN_QUERY = setting(

@@ -31,12 +31,12 @@ class PasswordHashSchema(Schema):
 class UserSettings(Schema):
     """Names, passwords, throttles, registration and addresses of users."""
 
-    REALM_REQUIRED = setting(fields.Boolean, False, "`true`: login needs a realm.")
+    REALM_REQUIRED = setting(fields.Boolean, False, "`true`: a login requires a realm.")
     REALM_DELIMITER = setting(
         fields.String,
         None,
         "Text between realm and name, such as `:`. A login may then name both as"
-        " `realm:name`, and needs a realm.",
+        " `realm:name`, and requires a realm.",
         validate=validate.Length(min=1),
     )
     EMAIL_CASE_SENSITIVE = setting(
@@ -45,11 +45,11 @@ class UserSettings(Schema):
     PASSWORD_MIN_LENGTH = setting(
         fields.Integer,
         8,
-        "Characters that a new password has at least. At most `PASSWORD_MAX_LENGTH`.",
+        "Minimum characters of a new password. At most `PASSWORD_MAX_LENGTH`.",
         validate=positive,
     )
     PASSWORD_MAX_LENGTH = setting(
-        fields.Integer, 256, "Characters that a new password has at most.", validate=positive
+        fields.Integer, 256, "Maximum characters of a new password.", validate=positive
     )
     PASSWORD_BLOCKLIST = setting(
         fields.Boolean, True, "`true`: the most common passwords are refused as new passwords."
@@ -58,21 +58,21 @@ class UserSettings(Schema):
     PASSWORD_HASHES = setting(
         fields.Integer,
         None,
-        "Threads of one process that requests which compute a password hash may occupy;"
-        " further ones wait for their turn without a thread. By default half of `THREADS`.",
+        "Maximum threads of one process for requests that compute a password hash; further ones"
+        " wait in a queue without a thread. By default half of `THREADS`.",
         validate=positive,
     )
     PASSWORD_HASH_WAIT = setting(
         fields.Float,
         HASH_WAIT,
-        "Seconds that such a request waits for its turn before it is refused with 503"
+        "Seconds that such a request waits in the queue before it is refused with 503"
         " `TOO_MANY_HASHES`.",
         validate=validate.Range(min=0),
     )
     THROTTLE_ENABLED = setting(
         fields.Boolean, True, "`false`: nothing is counted, and passwords may be guessed."
     )
-    THROTTLES = group(ThrottlesSchema, "How often something may be tried; its entries are below.")
+    THROTTLES = group(ThrottlesSchema, "Limits on attempts; its entries are below.")
     USERS_PATH = setting(
         fields.String,
         "users",

@@ -12,13 +12,13 @@ from urllib3.exceptions import HTTPError
 
 from app.config import ConfigurationError
 
-#: Bytes of an answer that is compared; a larger one is by its status and its size.
+#: Maximum bytes of a compared response; of larger ones only status and size are compared.
 MAX_BODY = 1024 * 1024
-#: Bytes that are read of an answer to learn its size.
+#: Maximum bytes that are read of a response to determine its size.
 MAX_READ = 64 * 1024 * 1024
 #: Seconds to connect to a service that is compared.
 CONNECT_TIMEOUT = 5
-#: Seconds between the parts of an answer that is compared.
+#: Seconds between the parts of a compared response.
 READ_TIMEOUT = 30
 
 

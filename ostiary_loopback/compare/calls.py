@@ -16,7 +16,7 @@ EFFECTS = frozenset(
         *("change-email", "change-stream"),
     }
 )
-#: Parameters of a call that is compared.
+#: Maximum parameters of a compared call.
 MAX_PARAMETERS = 100
 # Characters of a value, and of a whole call, in a report.
 MAX_SHAPE = 32

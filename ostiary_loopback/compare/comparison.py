@@ -17,9 +17,9 @@ from .rate import Rate
 from .report import Report
 from .suggestions import Document, Seen
 
-#: Bytes of the OpenAPI document of a service that is compared.
+#: Maximum bytes of the OpenAPI document of a compared service.
 MAX_DOCUMENT = 32 * 1024 * 1024
-#: Rows that a comparison remembers to be at the new service.
+#: Maximum rows that a comparison remembers as existing at the new service.
 MAX_PRESENT = 10_000
 
 # The query of a call that reads a row of a list.

@@ -11,11 +11,11 @@ from app.config import ConfigurationError
 
 from .calls import Call, below, read_call
 
-#: Bytes of a HAR file with calls to compare.
+#: Maximum bytes of a HAR file with calls to compare.
 MAX_HAR = 64 * 1024 * 1024
-#: Characters of a line of a log with calls to compare.
+#: Maximum characters of a line of a log with calls to compare.
 MAX_LINE = 16 * 1024
-#: Different calls of a file that are compared.
+#: Maximum number of different calls of a file that are compared.
 MAX_CALLS = 10_000
 _REQUEST = re.compile(r'\] "([A-Z]+) (\S+)(?: HTTP/[\d.]+)?" \d{3} ')
 # As nginx escapes quotes, backslashes and control characters.

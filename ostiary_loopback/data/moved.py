@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-#: Different reasons that are told apart; further ones are counted together.
+#: Maximum number of different reasons in a report; further ones are counted together.
 MAX_REASONS = 1000
-#: Characters of an id in lists.
+#: Maximum characters of an id in lists.
 MAX_SHOWN = 255
 # The kind of reasons that the report begins with.
 IMPORTANT = "IMPORTANT, not moved"

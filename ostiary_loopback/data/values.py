@@ -31,7 +31,7 @@ FALSE = (False, 0, "0", "false", "f", "n", "no", "", b"\x00")
 POINT = re.compile(r"\(([-+.\deE]+),([-+.\deE]+)\)", re.ASCII)
 # MySQL's time of rows without one.
 ZERO_TIME = "0000-00-00"
-#: Levels of objects and arrays in a value of a LoopBack application that is moved.
+#: Maximum levels of objects and arrays in an imported value.
 MAX_DEPTH = 100
 # The most that a whole number of 64 bits holds.
 MAX_INTEGER = 2**63 - 1

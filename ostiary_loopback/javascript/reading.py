@@ -16,7 +16,7 @@ from .calls import read_call, remote_method
 from .finding import PROTOTYPE, Finding, Found, Function, Kind, RemoteMethod
 from .scope import MAX_SOURCE, Scope, read_scope
 
-#: Most findings of an application.
+#: Maximum number of findings of an application.
 MAX_FINDINGS = 20_000
 JOBS = ("CronJob", "cron.CronJob")
 # LoopBack's own models, which scripts use though model-config.json need not list them.

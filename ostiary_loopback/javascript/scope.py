@@ -24,7 +24,7 @@ LABEL = re.compile(r"[\w$]+(\.[\w$]+){0,5}", re.ASCII)
 MAX_STEPS = 10
 # How many nodes around a call are looked at for loops.
 MAX_LOOPS = 30
-#: Bytes of JavaScript that are kept of a finding.
+#: Maximum bytes of JavaScript that are kept of a finding.
 MAX_SOURCE = 20_000
 # How many values of a variable of loops are followed.
 MAX_VALUES = 500

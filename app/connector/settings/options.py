@@ -36,16 +36,16 @@ OPTIONS: dict[str, Option] = {
     "timeout.total": Option(
         60_000, "milliseconds for the call with its retries and redirects; at least twice read"
     ),
-    "retry": Option({}, "which calls are repeated, see below"),
-    "retry.maxAttempts": Option(1, "how often a call is sent; 1 repeats nothing"),
-    "retry.statuses": Option(STATUSES, "the statuses after which a call is repeated"),
+    "retry": Option({}, "which calls are retried, see below"),
+    "retry.maxAttempts": Option(1, "maximum number of attempts; 1 means no retry"),
+    "retry.statuses": Option(STATUSES, "the statuses after which a call is retried"),
     "retry.methods": Option(
         METHODS,
-        "the methods that are repeated: the idempotent ones",
+        "the methods that are retried: the idempotent ones",
     ),
-    "retry.maxDelay": Option(10_000, "the longest wait between two attempts, in milliseconds"),
+    "retry.maxDelay": Option(10_000, "the maximum delay between two attempts, in milliseconds"),
     "retry.respectRetryAfter": Option(True, "whether Retry-After replaces the computed delay"),
-    "strictSSL": Option(True, "whether certificates are checked"),
+    "strictSSL": Option(True, "whether certificates are verified"),
     "ca": Option(None, "file of the certificate authorities to trust instead of the usual ones"),
     "cert": Option(None, "file of the client certificate; `clientCert` is another name"),
     "key": Option(None, "file of its key; `clientKey` is another name"),
@@ -53,17 +53,17 @@ OPTIONS: dict[str, Option] = {
     "pool": Option({}, "the pool of connections, see below"),
     "pool.maxSockets": Option(20, "connections that are kept for each host"),
     "pool.maxConcurrent": Option(
-        None, "calls of the data source at once; another waits for a place until its time-out"
+        None, "maximum concurrent calls of the data source; others wait until their time-out"
     ),
     "followRedirect": Option(True, "whether redirects of GET and HEAD are followed"),
     "followAllRedirects": Option(False, "whether redirects of other methods are followed too"),
-    "maxRedirects": Option(10, "redirects that one call follows"),
+    "maxRedirects": Option(10, "maximum number of redirects that one call follows"),
     "useQuerystring": Option(False, "whether a list is `a=1&a=2` rather than `a[0]=1&a[1]=2`"),
-    "json": Option(True, "whether JSON is asked for and read"),
-    "allowedHosts": Option((), "patterns of hosts that may be called beside those named by urls"),
-    "maxResponseBytes": Option(10 * _MEGABYTE, "the largest body, unpacked"),
+    "json": Option(True, "whether JSON is requested and parsed"),
+    "allowedHosts": Option((), "patterns of hosts that may be called in addition to those of urls"),
+    "maxResponseBytes": Option(10 * _MEGABYTE, "maximum bytes of the decompressed body"),
     "maxResponseValues": Option(
-        None, "the most values and names in JSON, counted by its commas, colons, `[` and `{`"
+        None, "maximum values and names in JSON, counted by its commas, colons, `[` and `{`"
     ),
 }
 
@@ -80,10 +80,10 @@ _PUBLIC = {"maxResponseBytes": PUBLIC_MAX_RESPONSE, "maxResponseValues": PUBLIC_
 TEMPLATE: dict[str, Option] = {
     "method": Option("GET", "the HTTP method"),
     "url": Option("", "absolute, or relative to baseURL"),
-    "responseSelect": Option("all", "all matches, the first, or what suits the response path"),
-    "onNoMatch": Option("empty", "what a response path without a match gives"),
+    "responseSelect": Option("all", "all matches, the first, or according to the response path"),
+    "onNoMatch": Option("empty", "the result of a response path without a match"),
     "fullResponse": Option(False, "whether status and headers are returned with the body"),
-    "omitMissing": Option(False, "whether entries without a value are left out of the body"),
+    "omitMissing": Option(False, "whether entries without a value are omitted from the body"),
 }
 
 AUTH: dict[str, Option] = {

@@ -16,9 +16,9 @@ from gunicorn.http.parser import RequestParser
 IDLE_TIMEOUT = 75.0
 #: Seconds that the shadow proxy waits for the head of a request.
 HEAD_TIMEOUT = 20.0
-#: Seconds that the shadow proxy waits for a part of a body, of a client or a service.
+#: Seconds that the shadow proxy waits for a part of a body from a client or a service.
 PART_TIMEOUT = 60.0
-#: Bytes of a request line and its header fields together, for the shadow proxy.
+#: Maximum bytes of a request line and its header fields together, for the shadow proxy.
 MAX_HEAD = 64 * 1024
 # Bytes of a part of a body.
 PART = 64 * 1024

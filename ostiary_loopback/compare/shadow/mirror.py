@@ -15,7 +15,7 @@ from ostiary_loopback.compare.comparison import Comparison
 from .incoming import Incoming
 from .moved import has_dot_segment
 
-#: Comparisons of the shadow proxy that wait or run.
+#: Maximum number of waiting and running comparisons of the shadow proxy.
 PLACES = 50
 # Header fields that are not sent to the new service: its answer shall be whole, and not encoded.
 _LEFT_OUT = {

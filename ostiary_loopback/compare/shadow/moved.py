@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 # Seconds between two looks at the file.
 INTERVAL = 1.0
-#: Bytes of the file of paths that have moved, for the shadow proxy.
+#: Maximum bytes of the file of moved paths, for the shadow proxy.
 MAX_SIZE = 64 * 1024
 # What servers take for a separator of segments.
 _SEPARATOR = re.compile(r"[/\\]")

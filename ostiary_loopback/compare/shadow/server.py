@@ -36,11 +36,11 @@ from .outgoing import (
     send_head,
 )
 
-#: Connections of clients to the shadow proxy; others are closed at once.
+#: Maximum connections of clients to the shadow proxy; others are closed at once.
 MAX_CONNECTIONS = 500
-#: Seconds that a client of the shadow proxy has to close a connection after the last answer.
+#: Seconds for a client of the shadow proxy to close a connection after the last response.
 LINGER_TIMEOUT = 2.0
-#: Seconds for requests and comparisons under way when the proxy stops.
+#: Seconds for pending requests and comparisons when the proxy stops.
 STOP_TIMEOUT = 10.0
 
 

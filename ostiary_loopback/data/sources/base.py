@@ -12,7 +12,7 @@ Row = Mapping[str, Any]
 Position = int | str
 Placed = tuple[Position, Row]
 
-#: Bytes of one row of a file; MongoDB's documents have at most 16 MiB.
+#: Maximum bytes of one row of a file; MongoDB's documents have at most 16 MiB.
 MAX_ROW = 16 * 1024 * 1024
 
 

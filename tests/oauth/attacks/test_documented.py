@@ -13,7 +13,7 @@ TESTS = {
         test_callbacks.test_a_login_is_one_of_the_browser_that_began_it,
         test_callbacks.test_a_changed_query_is_refused,
     ],
-    "an answer that was used": [
+    "a response that was used": [
         test_callbacks.test_a_callback_works_once,
         test_callbacks.test_one_of_many_concurrent_callbacks_logs_in,
         test_callbacks.test_a_login_is_none_after_ten_minutes,
@@ -21,7 +21,7 @@ TESTS = {
     "a code that was issued for another login": [
         test_oidc_provider.test_the_provider_refuses_another_verifier,
     ],
-    "an answer of another provider": [
+    "a response of another provider": [
         test_callbacks.test_an_answer_is_one_of_the_provider_that_was_asked,
         test_callbacks.test_a_changed_query_is_refused,
         test_callbacks.test_a_repeated_parameter_is_refused,
@@ -45,7 +45,7 @@ TESTS = {
         test_providers.test_no_metadata_lead_elsewhere,
         test_providers.test_whatever_a_provider_answers_is_no_server_error,
     ],
-    "an answer with more than 128 KiB": [
+    "a response with more than 128 KiB": [
         test_providers.test_a_profile_of_a_megabyte_is_refused,
         test_providers.test_a_long_profile_is_stored_in_part,
     ],
@@ -54,7 +54,7 @@ TESTS = {
         test_providers.test_a_provider_that_has_failed_is_left_alone_and_asked_later,
         test_providers.test_all_requests_of_a_login_share_one_deadline,
     ],
-    "a provider that answers with an error": [
+    "a provider that responds with an error": [
         test_callbacks.test_a_changed_query_is_refused,
         test_providers.test_whatever_a_provider_answers_is_no_server_error,
     ],
