@@ -32,7 +32,7 @@ from app.users.mailed import events as users_events
 from app.users.passwords import hashing
 from app.users.sessions import transports
 
-from . import config, errors, mail, openapi, outbox, project_modules
+from . import config, error_responses, mail, openapi, outbox, project_modules
 
 # Modules of optional features, only imported if a setting enables them, to save time and memory.
 OPTIONAL_FEATURES = {
@@ -75,7 +75,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     templates.init_app(app)
     assets.init_app(app)
     health.init_app(app)
-    errors.init_app(app)
+    error_responses.init_app(app)
     constraints.init_app(app)
     hash_slots.init_app(app)
     hashing.init_app(app)

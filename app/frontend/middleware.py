@@ -13,7 +13,7 @@ from werkzeug.exceptions import HTTPException, NotFound
 from werkzeug.routing import MapAdapter, Rule
 
 from app.config import ConfigurationError
-from app.errors import error_body
+from app.error_responses import error_body
 from app.http.headers import ResponseHeaders
 from app.observability.origin import ROUTE
 

@@ -15,6 +15,7 @@ from werkzeug.exceptions import (
 )
 
 from app import errors
+from app.error_responses import error_response
 from app.rest.requests.bodies import MAX_DEPTH
 
 from .schemas import Json, ref
@@ -82,7 +83,7 @@ def _response(errors_: list[HTTPException]) -> Json:
     bodies: dict[str, Any] = {}
     descriptions: dict[str, str] = {}
     for error in errors_:
-        example = errors.error_response(error).get_json()
+        example = error_response(error).get_json()
         code = example["error"].get("code", example["error"]["name"])
         bodies.setdefault(code, {"value": example})
         ours = hasattr(error, "error_code")
