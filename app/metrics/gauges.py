@@ -5,7 +5,7 @@ from sqlalchemy import QueuePool
 
 from app.database.session import db
 from app.database.standbys.reader import standbys
-from app.hashing.slots import hash_slots
+from app.hash_slots import hash_slots
 
 from .catalog import Catalog
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 from flask import Flask
 
-from app.hashing.slots import hash_slots
+from app.hash_slots import hash_slots
 
 from .connection import Connection
 from .fair_queue import FairQueue
