@@ -16,7 +16,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 
 from app.database.faults import error_reason, is_missing_table
-from app.errors import ValidationError, to_validation_error
+from app.error_responses import to_validation_error
+from app.errors import ValidationError
 from app.times import iso_time
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print an array of objects.")

@@ -15,7 +15,6 @@ from app.database import startup as database
 from app.datasources.connectors import set_aside_others
 from app.factors import mailed_login, passkeys, personal_tokens
 from app.factors import setup as factors
-from app.hashing import slots as hash_slots
 from app.http import headers, json, templates
 from app.oauth import identity_views
 from app.observability import health, logs, origin
@@ -32,7 +31,7 @@ from app.users.mailed import events as users_events
 from app.users.passwords import hashing
 from app.users.sessions import transports
 
-from . import config, errors, mail, openapi, outbox, project_modules
+from . import config, error_responses, hash_slots, mail, openapi, outbox, project_modules
 
 # Modules of optional features, only imported if a setting enables them, to save time and memory.
 OPTIONAL_FEATURES = {
@@ -75,7 +74,7 @@ def create_app(overrides: Mapping[str, Any] | None = None) -> Flask:
     templates.init_app(app)
     assets.init_app(app)
     health.init_app(app)
-    errors.init_app(app)
+    error_responses.init_app(app)
     constraints.init_app(app)
     hash_slots.init_app(app)
     hashing.init_app(app)

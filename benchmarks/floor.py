@@ -12,10 +12,9 @@ from argon2 import PasswordHasher
 from flask import Flask, Response, abort, jsonify, request
 from sqlalchemy import Row, text
 
-from app import config
+from app import config, hash_slots
 from app.database import session
 from app.database.session import db
-from app.hashing import slots as hash_slots
 from app.times import now
 
 COLUMNS = 'id, title, "desc", is_complete, created, owner_id'

@@ -11,8 +11,7 @@ import psycopg
 from flask import Flask, Response, abort, jsonify, request
 from sqlalchemy import make_url
 
-from app import config
-from app.hashing import slots as hash_slots
+from app import config, hash_slots
 
 COLUMNS = 'id, title, "desc", is_complete, created, owner_id'
 TOKEN = (

@@ -2,8 +2,7 @@
 
 from flask import Flask, Response, jsonify
 
-from app import config
-from app.hashing import slots as hash_slots
+from app import config, hash_slots
 
 app = Flask(__name__)
 # The project's gunicorn worker reads settings, and starts the outbox, the purges and the queue.

@@ -14,7 +14,7 @@ from app.database.session import db
 from app.outbox import claims, worker
 from app.outbox.delivery import drain
 from app.testing.apps import close
-from app.users.accounts.password_change import change_password
+from app.users.accounts.passwords import change_password
 from app.users.models import AccessToken
 from tests.conftest import NEW, PASSWORD, login_status
 from tests.mail.resets import LINK

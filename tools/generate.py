@@ -16,7 +16,7 @@ from prometheus_client import Gauge
 from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
-from app import errors
+from app import error_responses, errors
 from app.admin.setup import calls
 from app.audit.entries import Action
 from app.mail.subscribers import MAILS
@@ -122,8 +122,8 @@ def own_errors() -> str:
     """Return the table of the errors declared in `app/errors.py`."""
     kinds: list[Any] = [
         kind
-        for kind in vars(errors).values()
-        if isinstance(kind, type) and hasattr(kind, "error_code")
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and hasattr(kind, "error_code") and not name.startswith("_")
     ]
     rows = [
         (kind.code, f"`{kind.error_code}`", (kind.__doc__ or "").splitlines()[0])
@@ -139,7 +139,7 @@ def http_errors() -> str:
 
 
 def _http_code(kind: type[HTTPException]) -> str:
-    code = errors.error_body(kind())["error"].get("code")
+    code = error_responses.error_body(kind())["error"].get("code")
     return f"`{code}`" if code else "none"
 
 

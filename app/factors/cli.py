@@ -32,8 +32,8 @@ def rotate_keys() -> None:
 def list_(user: User, as_json: bool) -> None:
     """List the second factors and passkeys of the user EMAIL."""
     held: list[tuple[str, Factor | Passkey]] = [
-        *(("totp", row) for row in totp.list_factors(user.id)),
-        *(("passkey", row) for row in passkeys.list_passkeys(user.id)),
+        *(("totp", row) for row in totp.held.find_all(user.id)),
+        *(("passkey", row) for row in passkeys.held.find_all(user.id)),
     ]
     rows = ((row.id, kind, row.name, row.created, row.last_used) for kind, row in held)
     print_rows(FACTOR_COLUMNS, rows, as_json)

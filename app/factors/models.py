@@ -17,21 +17,28 @@ from app.times import now
 MAX_FACTOR_NAME = 100
 
 
-class Factor(Model):
-    """A generator of one-time passwords (RFC 6238) that a user has enrolled."""
+class HeldFactor(Model):
+    """The columns of factors that users add, name and remove."""
 
-    __tablename__ = "factors"
+    __abstract__ = True
     __table_args__ = (IDS_GIVEN_ONCE,)
 
     id: Mapped[int] = mapped_column(IntegerId, primary_key=True)
     user_id: Mapped[Id] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     name: Mapped[str | None] = mapped_column(String(MAX_FACTOR_NAME))
+    created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
+    last_used: Mapped[datetime | None] = mapped_column(UtcDateTime)
+
+
+class Factor(HeldFactor):
+    """A generator of one-time passwords (RFC 6238) that a user has enrolled."""
+
+    __tablename__ = "factors"
+
     # Encrypted with a key of FACTOR_KEYS.
     secret: Mapped[str] = mapped_column(Text)
-    created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
     # None until a code has shown that the user has the secret.
     confirmed_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    last_used: Mapped[datetime | None] = mapped_column(UtcDateTime)
     # The period number of the last code, which is not accepted again (RFC 6238, 5.2).
     last_step: Mapped[int | None] = mapped_column(BigInteger)
 

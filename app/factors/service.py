@@ -12,9 +12,7 @@ from app.users.models import User
 from app.users.sessions.assurance import note_authentication
 from app.users.sessions.tokens import delete_sessions, lock
 
-from . import kinds, recovery, steps
-from .models import Factor
-from .totp import service as totp
+from . import kinds, steps
 
 
 def confirm(session: LiveToken, proof: Mapping[str, object]) -> None:
@@ -25,19 +23,6 @@ def confirm(session: LiveToken, proof: Mapping[str, object]) -> None:
     count(CREDENTIAL, session.user_id)
     methods = steps.prove(session.user_id, proof, enrols=True)
     note_authentication(session, [*methods, MULTI_FACTOR])
-
-
-def remove(row: Factor, proof: Mapping[str, object]) -> None:
-    """Delete a factor, with a code of any factor of the user; recovery codes go with the last one.
-
-    Raises the errors of `steps.prove`.
-    """
-    steps.prove(row.user_id, proof)
-    with transaction():
-        lock(User.id == row.user_id)
-        totp.remove(row)
-        if not kinds.suffice(kinds.look_up(row.user_id)[0]):
-            recovery.reset(row.user_id)
 
 
 def reset(user_id: Id) -> None:

@@ -20,7 +20,7 @@ def init_app(app: Flask) -> None:
 
     If only passkeys are enabled, they confirm the user of a session again.
     """
-    kinds.register_reset(app, totp.reset, recovery.reset)
+    kinds.register_reset(app, totp.held.reset, recovery.reset)
     if app.config["SECOND_FACTOR"]:
         _add_authenticator_apps(app)
     if app.config["SECOND_FACTOR"] or app.config["PASSKEYS"]:

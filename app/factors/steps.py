@@ -1,32 +1,99 @@
-"""Logins in two steps: which logins take a second one, and how it is finished."""
+"""Logins in two steps: which logins take a second one, their tickets, and how it is finished."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from flask import current_app
-from sqlalchemy import ColumnElement, exists, literal
+from sqlalchemy import ColumnElement, delete, exists, insert, literal, select, update
+from sqlalchemy.exc import IntegrityError
 
 from app.access.identity import MULTI_FACTOR, LiveToken
 from app.access.roles import Role, RoleMapping
 from app.audit.entries import Action, record_attempt
-from app.database.session import db, transaction
+from app.database.session import affected_rows, db, transaction
 from app.errors import (
     EnrolmentRequired,
     InvalidTicket,
+    LoginFailed,
     SecondFactorFailed,
     SecondFactorRequired,
     ValidationError,
 )
 from app.ids import Id
+from app.observability.origin import current_origin
 from app.throttles.throttles import FACTOR_CHECK, count_failure
 from app.users.app_model import user_model
-from app.users.models import TICKET_SCOPE, User
+from app.users.models import TICKET_SCOPE, AccessToken, User, token_digest
 from app.users.sessions.assurance import REAUTHENTICATION, note_authentication
-from app.users.sessions.login import open_session
+from app.users.sessions.login import MAY_LOG_IN, open_session, require_user
 from app.users.sessions.second_step import UNKNOWN_KIND, FirstStep
-from app.users.sessions.tokens import IssuedToken, lock, use_up
+from app.users.sessions.tokens import IssuedToken, issue, lock, use_up
 
-from . import kinds, tickets
+from . import kinds
+from .models import LoginTicket
+
+#: Seconds for the second step of a login.
+TICKET_LIFETIME = 300
+#: Maximum attempts with a ticket (OWASP ASVS 6.3.1 requires a limit; a throttle also counts by
+#: user).
+MAX_ATTEMPTS = 5
+
+
+def open_ticket(first: FirstStep, enrols: bool, *conditions: ColumnElement[bool]) -> str:
+    """Store a login after its first step; return its ticket.
+
+    Raises LoginFailed if the user does not exist, is disabled or does not meet the conditions.
+    """
+    origin = current_origin()
+    columns = {"user_agent": origin.user_agent, "address": origin.address}
+    try:
+        with transaction():
+            value, _ = issue(first.user_id, TICKET_LIFETIME, scope=TICKET_SCOPE, **columns)
+            require_user(User.id == first.user_id, *MAY_LOG_IN, *conditions)
+            values = {
+                "digest": token_digest(value),
+                "first_step": _to_json(first),
+                "enrols": enrols,
+            }
+            db.session.execute(insert(LoginTicket).values(values))
+    except IntegrityError:
+        raise LoginFailed() from None
+    return value
+
+
+def find_ticket(value: str) -> tuple[str, FirstStep, bool]:
+    """Return a ticket's digest and login, and whether it enrols a factor; raise InvalidTicket."""
+    digest = token_digest(value)
+    live = AccessToken.digest == digest, AccessToken.is_live(TICKET_SCOPE)
+    row = db.session.execute(
+        select(LoginTicket.first_step, LoginTicket.enrols, AccessToken.user_id)
+        .join(AccessToken, AccessToken.digest == LoginTicket.digest)
+        .where(*live)
+    ).first()
+    if row is None:
+        raise InvalidTicket()
+    return digest, _from_json(row.first_step, row.user_id), row.enrols
+
+
+def count_attempt(digest: str) -> None:
+    """Count an attempt with a ticket; delete it and raise InvalidTicket after the last one."""
+    left = LoginTicket.digest == digest, LoginTicket.attempts < MAX_ATTEMPTS
+    counted = update(LoginTicket).where(*left).values(attempts=LoginTicket.attempts + 1)
+    if not affected_rows(counted):
+        affected_rows(delete(AccessToken).where(AccessToken.digest == digest))
+        raise InvalidTicket()
+
+
+def _to_json(first: FirstStep) -> dict[str, object]:
+    values = asdict(first)
+    # The token has the id in its own type.
+    del values["user_id"]
+    return values
+
+
+def _from_json(values: dict[str, object], user_id: object) -> FirstStep:
+    return FirstStep(user_id, **{**values, "methods": tuple(values["methods"])})  # type: ignore[arg-type]
+
 
 # Values of SECOND_FACTOR.
 REQUIRED = "required"
@@ -55,7 +122,7 @@ def take(
     """
     held, _ = kinds.look_up(first.user_id)
     enrols = not kinds.suffice(held)
-    ticket = tickets.open_ticket(first, enrols, *conditions)
+    ticket = open_ticket(first, enrols, *conditions)
     if enrols:
         raise EnrolmentRequired(ticket, kinds.enrolment_kinds())
     if proof.get("code") in (None, ""):
@@ -78,7 +145,7 @@ def begin_enrolment(ticket: str, kind: str) -> object:
 
 def find_enrolling(ticket: str) -> Id:
     """Return the user who adds a factor with this ticket; raise InvalidTicket."""
-    _, first, enrols = tickets.find_ticket(ticket)
+    _, first, enrols = find_ticket(ticket)
     if not enrols:
         raise InvalidTicket()
     return first.user_id
@@ -90,9 +157,9 @@ def finish(ticket: str, proof: Mapping[str, object]) -> IssuedToken:
     Raises InvalidTicket, SecondFactorFailed, TooManyRequests after too many failures of the user,
     LoginFailed if the user was disabled meanwhile, and ValidationError for an unknown kind.
     """
-    digest, first, enrols = tickets.find_ticket(ticket)
+    digest, first, enrols = find_ticket(ticket)
     with count_failure(FACTOR_CHECK, first.user_id):
-        tickets.count_attempt(digest)
+        count_attempt(digest)
         with transaction():
             if enrols:
                 _require_no_factor(first.user_id)

@@ -37,7 +37,7 @@ from .totp import service as totp
 
 UNKNOWN_KIND = errors.ValidationError(second_step.UNKNOWN_KIND)
 NO_FACTOR = errors.ValidationError(recovery.NO_FACTOR)
-TOO_MANY_FACTORS = errors.ValidationError(totp.TOO_MANY)
+TOO_MANY_FACTORS = errors.ValidationError(totp.held.too_many)
 UNKNOWN_FACTOR = errors.ModelNotFound("factor", 1)
 NOT_PROVED = errors.EmailProofRequired()
 THROTTLED = errors.TooManyRequests(60)
@@ -135,7 +135,7 @@ def confirm(user: User, body: Body) -> None:
 )
 def list_(user: User) -> Sequence[Factor]:
     """List a user's second factors."""
-    return totp.list_factors(user.id)
+    return totp.held.find_all(user.id)
 
 
 @users.endpoint(
@@ -155,7 +155,7 @@ def list_(user: User) -> Sequence[Factor]:
 def remove(user: User, fk: str, body: Body) -> None:
     """Remove a second factor; requires a recent login and a code of any of the factors."""
     require_recent(own_session(user))
-    service.remove(totp.find_factor(user.id, ids.INTEGER.parse(fk), fk), body)
+    totp.remove(totp.held.find(user.id, ids.INTEGER.parse(fk), fk), body)
 
 
 @users.endpoint(

@@ -17,7 +17,7 @@ from app.connector.http.client import Call
 from app.database.session import db
 from app.database.standbys.reader import standbys
 from app.datasources import data_sources
-from app.hashing.slots import hash_slots
+from app.hash_slots import hash_slots
 from app.observability.origin import ROUTE
 from app.outbox.maintenance import PENDING_DELIVERIES
 from app.outbox.registry import registry

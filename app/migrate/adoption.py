@@ -17,12 +17,12 @@ from .chains import (
     PRODUCT_REVISION,
     Chain,
     Migration,
+    MigrationError,
     ancestors,
     assignments,
     project_chain,
     read_folder,
 )
-from .errors import MigrationError
 from .scripts import configure
 
 Migrations = Mapping[str, Migration]

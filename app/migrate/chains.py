@@ -13,7 +13,10 @@ from pathlib import Path
 from flask import Flask
 from sqlalchemy import Connection, inspect, text
 
-from .errors import MigrationError
+
+class MigrationError(Exception):
+    """The database cannot be migrated as requested; the message says why."""
+
 
 # Alembic's environment and template, used by both chains.
 SCRIPTS = Path(__file__).parents[1] / "migrations"

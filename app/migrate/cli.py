@@ -11,8 +11,7 @@ from flask import current_app
 from app.commands import CommandGroup
 
 from . import generation, running
-from .chains import Chain, all_chains, newest
-from .errors import MigrationError
+from .chains import Chain, MigrationError, all_chains, newest
 from .renames import Rename
 from .running import Step, look
 from .scripts import configure

@@ -6,9 +6,8 @@ from pathlib import Path
 from flask import current_app
 from sqlalchemy import Connection
 
-from .chains import PRODUCT, Chain, all_chains, newest, project_chain
+from .chains import PRODUCT, Chain, MigrationError, all_chains, newest, project_chain
 from .comparing import compare, describe, render
-from .errors import MigrationError
 from .renames import Ask, Rename, perform_renames
 from .rows import check_drops, fill_rows
 from .running import check_one_head, look

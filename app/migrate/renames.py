@@ -12,8 +12,8 @@ from sqlalchemy import Connection, inspect
 from app.database.metadata import all_metadata
 from app.problems import suggest
 
+from .chains import MigrationError
 from .comparing import compare
-from .errors import MigrationError
 
 # A table counts as possibly renamed if it has more than this share of the columns.
 ALIKE = 0.5

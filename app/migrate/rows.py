@@ -26,8 +26,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from app.database.metadata import DEFAULT, all_metadata
 
+from .chains import MigrationError
 from .comparing import DIVIDER
-from .errors import MigrationError
 
 # The databases for which a migration has literals, the first of them as the special case. With
 # named parameters, a percent sign is not doubled.

@@ -21,8 +21,15 @@ from app.database.session import db
 from app.problems import describe_error
 
 from .adoption import copy_migrations, take_over
-from .chains import PRODUCT, PRODUCT_REVISION, Chain, all_chains, newest, project_chain
-from .errors import MigrationError
+from .chains import (
+    PRODUCT,
+    PRODUCT_REVISION,
+    Chain,
+    MigrationError,
+    all_chains,
+    newest,
+    project_chain,
+)
 from .scripts import configure
 
 # Revisions that mean both chains, and revisions relative to the current one.

@@ -12,8 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app.database.session import connection
 from app.errors import NotReady
-from app.migrate.chains import Chain, all_chains, newest
-from app.migrate.errors import MigrationError
+from app.migrate.chains import Chain, MigrationError, all_chains, newest
 from app.state import AppState
 from app.times import iso_time, now
 

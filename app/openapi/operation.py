@@ -22,6 +22,7 @@ from werkzeug.routing import Rule
 
 from app import errors
 from app.access.rules import READ
+from app.error_responses import error_response
 from app.errors import (
     BLANK,
     OVERTAKEN,
@@ -132,7 +133,7 @@ def _response(errors_: list[HTTPException]) -> DocumentPart:
     bodies: dict[str, Any] = {}
     descriptions: dict[str, str] = {}
     for error in errors_:
-        example = errors.error_response(error).get_json()
+        example = error_response(error).get_json()
         code = example["error"].get("code", example["error"]["name"])
         bodies.setdefault(code, {"value": example})
         ours = hasattr(error, "error_code")

@@ -6,7 +6,8 @@ from sqlalchemy.exc import IntegrityError
 from werkzeug.exceptions import Conflict, HTTPException
 
 from app.database.faults import Violated, is_foreign_key_violation, violated_columns
-from app.errors import OVERTAKEN, REFERRED_TO, TAKEN, ValidationError, error_response
+from app.error_responses import error_response
+from app.errors import OVERTAKEN, REFERRED_TO, TAKEN, ValidationError
 
 from .collection import Collection, served_collections
 

@@ -10,6 +10,7 @@ from werkzeug.routing import MapAdapter, PathConverter, Rule, UnicodeConverter
 from werkzeug.wsgi import get_host
 
 from app import errors
+from app.error_responses import error_response
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -133,7 +134,7 @@ def _handle_not_found(error: NotFound) -> Response:
     if error is request.routing_exception:
         path = errors.quote(request.path.replace(SLASH, "%2F"))
         error.description = f"There is no method to handle {request.method} {path}"
-    return errors.error_response(error)
+    return error_response(error)
 
 
 class LazyRule(Rule):

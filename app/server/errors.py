@@ -10,7 +10,7 @@ from gunicorn.http import errors as gunicorn
 from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
-from app.errors import error_body, error_headers
+from app.error_responses import error_body, error_headers
 from app.http.headers import ALWAYS
 
 from .connection import ClientConnection

@@ -10,7 +10,7 @@ from urllib.parse import unquote_to_bytes
 
 from flask import Flask
 
-from app.hashing.slots import hash_slots
+from app.hash_slots import hash_slots
 from app.rest.hashing import hashing_views
 from app.rest.routing import routed_path
 

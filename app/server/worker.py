@@ -19,7 +19,7 @@ from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, ThreadWorker
 from app import outbox
 from app.database.purging import purger
 from app.errors import TooManyUploads
-from app.hashing.slots import hash_slots
+from app.hash_slots import hash_slots
 from app.observability import health
 
 from .connection import ClientConnection, WaitingConnections

@@ -40,7 +40,7 @@ from app.errors import ModelNotFound, SecondFactorRequired, TooManyRequests
 from app.observability.origin import current_origin
 from app.times import now
 
-from .digests import key_digest
+from .keys import key_digest
 
 # The throttles; the figures of each are in the field of this name of ThrottlesSchema, in
 # settings.py.

@@ -26,10 +26,9 @@ from app.state import AppState
 from app.throttles.throttles import CREDENTIAL, count
 
 from .accounts import email_change
-from .accounts.admins import keeping_admin
 from .accounts.changes import changes_email, update_users
 from .accounts.registration import identifying_columns, insert_users, prepare_users
-from .accounts.removal import delete_users
+from .accounts.removal import delete_users, keeping_admin
 from .mailed import verification
 from .models import User
 from .schemas import RegistrationSchema, UserSchema

@@ -3,8 +3,12 @@
 from .accounts.confirmation import confirm_email
 from .accounts.email_change import request_email_change
 from .accounts.lookup import find_user, get_user
-from .accounts.password_change import change_password, set_password
-from .accounts.password_reset import request_password_reset, reset_password
+from .accounts.passwords import (
+    change_password,
+    request_password_reset,
+    reset_password,
+    set_password,
+)
 from .accounts.registration import create_user
 from .accounts.removal import delete_user, disable_user, enable_user
 from .mailed.verification import request_verification

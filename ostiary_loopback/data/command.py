@@ -17,8 +17,7 @@ from flask.cli import ScriptInfo
 
 from app.database.metadata import all_metadata
 from app.database.session import db
-from app.migrate.chains import project_chain
-from app.migrate.errors import MigrationError
+from app.migrate.chains import MigrationError, project_chain
 from app.migrate.generation import write_migration
 from app.migrate.running import upgrade
 from app.projects.folder import enter_project

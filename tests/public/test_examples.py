@@ -17,7 +17,8 @@ from app import project_modules, signals
 from app.access.rules import MethodRules
 from app.database.metadata import all_metadata
 from app.database.session import db
-from app.errors import AccessDenied, TooManyRequests, error_body
+from app.error_responses import error_body
+from app.errors import AccessDenied, TooManyRequests
 from app.outbox.delivery import drain
 from app.outbox.models import Delivery
 from app.rest.collection import get_resource

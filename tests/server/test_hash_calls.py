@@ -8,7 +8,7 @@ from flask import request
 from gunicorn.config import Config
 
 from app.access import roles
-from app.hashing.slots import Slots
+from app.hash_slots import Slots
 from app.rest.hashing import computes_hash, hashing_views
 from app.server.hash_queue import HashCalls
 from app.server.incoming import IncomingRequest

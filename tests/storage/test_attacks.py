@@ -12,8 +12,8 @@ from urllib.parse import quote
 import pytest
 
 from app.config import ConfigurationError
+from app.storage.local import MAX_AT_ONCE
 from app.storage.names import MAX_NORMALIZED
-from app.storage.removal import MAX_AT_ONCE
 from tests.support.answers import refusal
 from tests.support.races import at_once
 from tests.support.waiting import eventually
@@ -275,7 +275,7 @@ def test_of_a_container_with_many_files_the_most_are_deleted_beside_the_request(
         def __init__(self, target, args, **_options):
             self.start = lambda: begun.append((target, args))
 
-    monkeypatch.setattr("app.storage.removal.Thread", Thread)
+    monkeypatch.setattr("app.storage.local.Thread", Thread)
     answer = local.call("DELETE", "/photos")
     [removed] = remains_of(local)
 

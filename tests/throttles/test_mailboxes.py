@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.throttles.mailboxes import mailbox
+from app.throttles.keys import mailbox
 
 
 @pytest.mark.parametrize(

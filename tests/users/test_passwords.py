@@ -356,7 +356,7 @@ def test_a_process_keeps_no_memory_of_hashes_and_little_of_the_blocklist(tmp_pat
 
 PRIORITY = """
 import os, threading
-from app.hashing.threads import HashThreads
+from app.hash_slots import HashThreads
 
 def niceness():
     return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())

@@ -9,9 +9,9 @@ import argon2
 import pytest
 from sqlalchemy import select
 
+from app import hash_slots
 from app.audit.models import AuditRecord
 from app.database.session import db
-from app.hashing import slots
 from app.signals import reset_password_request
 from app.users.passwords import hashing
 from tests.conftest import NEW, PASSWORD, Api
@@ -521,7 +521,7 @@ def test_a_login_that_finds_no_place_to_hash_is_refused(make_app, secrets, monke
 def test_a_login_waits_in_its_thread_where_the_server_has_no_queue(make_app, secrets):
     app = make_app(THROTTLE_ENABLED=True, PASSWORD_HASHES=1)
     Api(app.test_client(), secrets).register()
-    places = slots.hash_slots.of(app)
+    places = hash_slots.hash_slots.of(app)
     assert places.take()
     with ThreadPoolExecutor(3) as pool:
         logins = [pool.submit(log_in_right, Api(app.test_client(), secrets)) for _ in range(3)]
@@ -539,7 +539,7 @@ def test_a_login_waits_in_its_thread_where_the_server_has_no_queue(make_app, sec
 
 def test_half_of_the_threads_hash_by_default(make_app, monkeypatch):
     limits = []
-    monkeypatch.setattr(slots, "Slots", lambda limit, _wait: limits.append(limit))
+    monkeypatch.setattr(hash_slots, "Slots", lambda limit, _wait: limits.append(limit))
     for settings in ({"THREADS": 4}, {"THREADS": 1}, {"THREADS": 4, "PASSWORD_HASHES": 3}):
         make_app(**{"PASSWORD_HASHES": None, **settings})
 

@@ -11,7 +11,7 @@ from flask.typing import ResponseReturnValue
 
 from app import errors
 from app.factors import steps
-from app.factors.tickets import TICKET_LIFETIME
+from app.factors.steps import TICKET_LIFETIME
 from app.http.languages import current_languages
 from app.http.templates import languages_of, render_page
 from app.rest.requests.bodies import read_body
@@ -25,7 +25,7 @@ from app.users.sessions.cookies import (
 from app.users.sessions.tokens import IssuedToken
 
 from . import service
-from .codes import DIGITS
+from .service import DIGITS
 
 bp = Blueprint("mailed_login", __name__)
 

@@ -1,8 +1,15 @@
-"""The service for logins by mail: mail a code, then exchange ticket and code for a session."""
+"""The service for logins by mail: mail a code, then exchange ticket and code for a session.
 
+A code is derived from its ticket with a key of the settings and is not stored: eight digits can be
+found from their digest at once, even if it includes the ticket, which anybody can request for any
+address.
+"""
+
+import hmac
 from datetime import timedelta
 from functools import partial
 
+from flask import current_app
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
@@ -19,15 +26,35 @@ from app.times import now
 from app.users.accounts.addresses import announce_verified, claim_account
 from app.users.accounts.lookup import find_enabled_account, read_address
 from app.users.app_model import user_model
-from app.users.mailed.recipients import recipient_key
-from app.users.mailed.tokens import Account
+from app.users.mailed.tokens import Account, recipient_key
 from app.users.models import AccessToken, User, new_token, token_digest
 from app.users.sessions import login_methods
 from app.users.sessions.login import login_identified
 from app.users.sessions.tokens import IssuedToken, issue, lock, use_up
 
-from .codes import code_of, is_code_of
 from .models import LoginCode
+
+DIGITS = 8
+
+
+def code_of(ticket_digest: str) -> str:
+    """Return the code of the ticket with this digest, derived with the newest key."""
+    return derive_code(current_app.config["LOGIN_CODE_KEYS"][0], ticket_digest)
+
+
+def is_code_of(ticket_digest: str, code: str) -> bool:
+    """Return True if a code belongs to the ticket with this digest, by any of the keys."""
+    given = "".join(code.split()).encode()
+    keys = current_app.config["LOGIN_CODE_KEYS"]
+    matches = [hmac.compare_digest(derive_code(key, ticket_digest).encode(), given) for key in keys]
+    return any(matches)
+
+
+def derive_code(key: str, ticket_digest: str) -> str:
+    """Return the code of a ticket by a key."""
+    mac = hmac.digest(key.encode(), f"login by mail {ticket_digest}".encode(), "sha256")
+    return f"{int.from_bytes(mac) % 10**DIGITS:0{DIGITS}}"
+
 
 #: Seconds for which a mailed code is valid.
 CODE_LIFETIME = 600

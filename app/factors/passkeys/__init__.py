@@ -21,7 +21,7 @@ def init_app(app: Flask) -> None:
 
     Raises ConfigurationError without the extra, or for a URL for which browsers have no passkeys.
     """
-    kinds.register_reset(app, service.reset)
+    kinds.register_reset(app, service.held.reset)
     if not app.config["PASSKEYS"]:
         return
     require_extra("PASSKEYS", "mfa", "webauthn")

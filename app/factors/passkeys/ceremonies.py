@@ -1,15 +1,19 @@
 """The ceremonies of WebAuthn: options for browsers, and verification of their responses.
 
-Imported only if passkeys are switched on, because its library is an extra.
+Authenticators' data is checked before the library parses it. Imported only if passkeys are switched
+on, because its libraries are an extra.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import Any, NamedTuple
+from io import BytesIO
+from typing import Any, NamedTuple, NoReturn
 
 import webauthn
+from cbor2 import CBORDecoder
 from webauthn.helpers import base64url_to_bytes, bytes_to_base64url, parse_client_data_json
 from webauthn.helpers.exceptions import WebAuthnException
 from webauthn.helpers.structs import (
@@ -27,13 +31,50 @@ from webauthn.helpers.structs import (
 
 from app.ids import Id
 
-from .authenticator_data import check_attestation_object, check_authenticator_data
 from .models import Passkey
 from .relying_party import RelyingParty
 
 # The JSON of a browser's response, which may be malformed; and the options of both ceremonies.
 CredentialJson = Mapping[str, Any]
 CeremonyOptions = PublicKeyCredentialCreationOptions | PublicKeyCredentialRequestOptions
+# Bytes of authenticator data before its keys and extensions (WebAuthn, 6.1), and of attested
+# credential data before the credential id, whose length is in the last two of these bytes (6.5.1).
+HEAD, ATTESTED_HEAD = 37, 18
+FLAGS, HAS_CREDENTIAL = 32, 0x40
+
+
+def check_attestation_object(data: bytes) -> None:
+    """Raise ValueError for an attestation that takes too long to parse."""
+    [attestation] = _decode_all(data)
+    check_authenticator_data(attestation["authData"])
+
+
+def check_authenticator_data(data: bytes) -> None:
+    """Raise ValueError for authenticator data that takes too long to parse."""
+    start = HEAD
+    if data[FLAGS] & HAS_CREDENTIAL:
+        start += ATTESTED_HEAD
+        start += int.from_bytes(data[start - 2 : start], "big")
+    _decode_all(data[start:])
+
+
+def _decode_all(data: bytes) -> list[Any]:
+    """Return the values of a sequence of CBOR (RFC 8742) without tags (CTAP2, 8).
+
+    With tags, one value can occur in several places. The library writes out all that it has read,
+    so 200 bytes could take minutes.
+    """
+    stream = BytesIO(data)
+    decoder = CBORDecoder(stream, semantic_decoders=defaultdict(lambda: _refuse))
+    values = []
+    while stream.tell() < len(data):
+        values.append(decoder.decode())
+    return values
+
+
+def _refuse(*_: object) -> NoReturn:
+    raise ValueError("a tag")
+
 
 #: Maximum characters of the reason why a response is refused.
 MAX_REASON = 300

@@ -6,24 +6,17 @@ from sqlalchemy import BigInteger, ForeignKey, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import Json, UtcDateTime
-from app.database.dialects import IDS_GIVEN_ONCE
-from app.database.ids import IntegerId
 from app.database.session import Model
-from app.factors.models import MAX_FACTOR_NAME
+from app.factors.models import HeldFactor
 from app.ids import Id
-from app.times import now
 from app.users.schemas import MAX_CREDENTIAL_ID
 
 
-class Passkey(Model):
+class Passkey(HeldFactor):
     """A public key whose private key is in an authenticator of the user (WebAuthn, section 4)."""
 
     __tablename__ = "passkeys"
-    __table_args__ = (IDS_GIVEN_ONCE,)
 
-    id: Mapped[int] = mapped_column(IntegerId, primary_key=True)
-    user_id: Mapped[Id] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
-    name: Mapped[str | None] = mapped_column(String(MAX_FACTOR_NAME))
     # In base64url, like the key, which is in COSE format.
     credential_id: Mapped[str] = mapped_column(String(MAX_CREDENTIAL_ID), unique=True)
     public_key: Mapped[str] = mapped_column(Text)
@@ -34,8 +27,6 @@ class Passkey(Model):
     # Whether the authenticator may copy the private key to other devices, and has done so.
     backup_eligible: Mapped[bool]
     backed_up: Mapped[bool]
-    created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
-    last_used: Mapped[datetime | None] = mapped_column(UtcDateTime)
 
 
 class PasskeyChallenge(Model):

@@ -1,7 +1,7 @@
 """The service for passkeys: register, log in, list and remove."""
 
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +14,14 @@ from app.audit.entries import PASSKEY, Action, record_attempt
 from app.database.purging import delete_batch
 from app.database.session import affected_rows, db, transaction
 from app.errors import LastCredential, LoginFailed, ModelNotFound, ValidationError
-from app.factors import kinds, recovery, steps
+from app.factors import steps
+from app.factors.held import HeldFactors
 from app.ids import Id
 from app.observability.origin import current_network
 from app.state import AppState
 from app.throttles import throttles
 from app.times import now
-from app.users.accounts.address_proofs import admit_credential, require_proved
+from app.users.accounts.address_proofs import admit_credential
 from app.users.accounts.credentials import record_credential_change
 from app.users.accounts.lookup import get_user
 from app.users.models import User, token_digest
@@ -38,7 +39,6 @@ ceremonies: "AppState[Ceremonies]" = AppState("ceremonies of passkeys")
 
 #: Maximum number of a user's passkeys.
 MAX_PASSKEYS = 10
-TOO_MANY = {"name": [f"is one too many: a user has at most {MAX_PASSKEYS}"]}
 #: Seconds for which a challenge is valid, the maximum that WebAuthn recommends (15.1).
 CHALLENGE_LIFETIME = 300
 #: Random bytes of a challenge; WebAuthn requires at least 16 (13.4.3).
@@ -47,12 +47,9 @@ CHALLENGE_BYTES = 32
 UNKNOWN_CHALLENGE = {"credential": ["has a challenge that is over: ask for new options"]}
 REGISTERED = {"credential": ["is registered already"]}
 
+held = HeldFactors(Passkey, "passkey", MAX_PASSKEYS)
+is_had = held.is_had
 suffices = True
-
-
-def is_had(user_id: Any) -> ColumnElement[bool]:
-    """Return the condition that a user has a passkey."""
-    return exists().where(Passkey.user_id == user_id)
 
 
 def begin(user_id: Id) -> dict[str, Any]:
@@ -62,10 +59,7 @@ def begin(user_id: Id) -> dict[str, Any]:
     EmailProofRequired, and ValidationError for a user with MAX_PASSKEYS.
     """
     with transaction():
-        lock(User.id == user_id)
-        user, rows = get_user(user_id), list_passkeys(user_id)
-        require_proved(user_id)
-        _require_room(rows)
+        user, rows = held.admit(user_id)
         affected_rows(delete(PasskeyChallenge).where(PasskeyChallenge.user_id == user_id))
         challenge = _new_challenge(user_id)
     made, milliseconds = ceremonies.current, CHALLENGE_LIFETIME * 1000
@@ -91,7 +85,7 @@ def add(session: LiveToken, answer: Mapping[str, Any], name: str | None) -> Pass
         with transaction():
             lock(User.id == user_id)
             admit_credential(user_id)
-            _require_room(list_passkeys(user_id))
+            held.require_room(user_id)
             row = Passkey(user_id=user_id, name=name, **shown._asdict())
             db.session.add(row)
             db.session.flush()
@@ -142,20 +136,6 @@ def verify(user_id: Id, proof: Mapping[str, Any]) -> tuple[str, ...] | None:
     return _use(_find(Passkey.credential_id == answer["id"], Passkey.user_id == user_id), answer)
 
 
-def list_passkeys(user_id: Id) -> Sequence[Passkey]:
-    """Return a user's passkeys in the order in which they were added."""
-    own = select(Passkey).where(Passkey.user_id == user_id).order_by(Passkey.id)
-    return db.session.scalars(own.limit(MAX_PASSKEYS)).all()
-
-
-def find_passkey(user_id: Id, passkey_id: Id | None, named: object) -> Passkey:
-    """Return one of a user's passkeys by the requested id; raise ModelNotFound."""
-    row = _find(Passkey.user_id == user_id, Passkey.id == passkey_id)
-    if row is None:
-        raise ModelNotFound("passkey", named)
-    return row
-
-
 def rename(row: Passkey, name: str) -> Passkey:
     """Rename a passkey; raise ModelNotFound if it was removed meanwhile."""
     with transaction():
@@ -175,20 +155,12 @@ def remove(row: Passkey, proof: Mapping[str, object]) -> None:
         lock(User.id == row.user_id)
         if not login_methods.has_other(get_user(row.user_id), _key(row)):
             raise LastCredential()
-        affected_rows(delete(Passkey).where(Passkey.id == row.id))
-        record_credential_change(Action.PASSKEY_REMOVED, row.user_id, passkey=row.id)
-        if not kinds.suffice(kinds.look_up(row.user_id)[0]):
-            recovery.reset(row.user_id)
-
-
-def reset(user_id: Id) -> None:
-    """Delete the passkeys of a user. Call it in a transaction."""
-    affected_rows(delete(Passkey).where(Passkey.user_id == user_id))
+        held.remove(row, Action.PASSKEY_REMOVED, passkey=row.id)
 
 
 def logs_in(user_id: Id, without: str) -> bool:
     """Return True if a user has another passkey than the one with this key."""
-    return any(_key(row) != without for row in list_passkeys(user_id))
+    return any(_key(row) != without for row in held.find_all(user_id))
 
 
 def purge_batch() -> int:
@@ -200,11 +172,6 @@ def purge_batch() -> int:
 def _find(*conditions: ColumnElement[bool]) -> Passkey | None:
     found = select(Passkey).where(*conditions)
     return db.session.scalar(found, execution_options={"populate_existing": True})
-
-
-def _require_room(rows: Collection[Passkey]) -> None:
-    if len(rows) >= MAX_PASSKEYS:
-        raise ValidationError(TOO_MANY)
 
 
 def _new_challenge(user_id: Id | None) -> bytes:

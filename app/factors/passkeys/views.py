@@ -29,7 +29,7 @@ from .schemas import (
     RequestOptionsSchema,
 )
 
-TOO_MANY_PASSKEYS = errors.ValidationError(service.TOO_MANY)
+TOO_MANY_PASSKEYS = errors.ValidationError(service.held.too_many)
 UNKNOWN_CHALLENGE = errors.ValidationError(service.UNKNOWN_CHALLENGE)
 MALFORMED = errors.ValidationError({"credential": ["is missing"]})
 BLANK_NAME = errors.ValidationError({"name": [errors.BLANK]})
@@ -110,7 +110,7 @@ def add(user: User, body: Body) -> Passkey:
 )
 def list_(user: User) -> Sequence[Passkey]:
     """List a user's passkeys."""
-    return service.list_passkeys(user.id)
+    return service.held.find_all(user.id)
 
 
 @users.endpoint(
@@ -149,4 +149,4 @@ def remove(user: User, fk: str, body: Body) -> None:
 
 
 def _find(user: User, fk: str) -> Passkey:
-    return service.find_passkey(user.id, ids.INTEGER.parse(fk), fk)
+    return service.held.find(user.id, ids.INTEGER.parse(fk), fk)

@@ -1,6 +1,12 @@
-"""The caller with a personal token, and when and from where the token was last used."""
+"""The values of personal tokens, the caller with one, and when and from where it was last used.
 
+A value is `ost_`, 40 random letters and digits, and 6 for the CRC-32 of the 40, in base 62. Secret
+scanners recognize such values reliably, and a mistyped one is refused without a query.
+"""
+
+import string
 from datetime import datetime, timedelta
+from zlib import crc32
 
 from flask import current_app
 from sqlalchemy import bindparam, func, inspect, select, update
@@ -14,11 +20,40 @@ from app.database.statements import PreparedStatement
 from app.errors import InvalidToken
 from app.observability.origin import current_origin
 from app.times import now
-from app.users.models import PERSONAL_SCOPE, AccessToken, User, token_digest
+from app.users.models import PERSONAL_SCOPE, AccessToken, User, new_token, token_digest
 from app.users.sessions.lifetimes import TOUCH_TIMEOUT
-from app.users.sessions.transports import COLUMNS
+from app.users.sessions.transports import COLUMNS, PERSONAL_PREFIX
 
-from .values import is_well_formed
+# 62 ** 40 possible values are 238 bits.
+RANDOM_LENGTH = 40
+# The length of the largest CRC-32 in base 62.
+CHECKSUM_LENGTH = 6
+DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
+LENGTH = len(PERSONAL_PREFIX) + RANDOM_LENGTH + CHECKSUM_LENGTH
+
+
+def new_value() -> str:
+    """Return the value of a new personal token."""
+    characters = new_token()[:RANDOM_LENGTH]
+    return PERSONAL_PREFIX + characters + checksum(characters)
+
+
+def is_well_formed(value: str) -> bool:
+    """Return True if a value has the form of a personal token with a correct checksum."""
+    characters = value.removeprefix(PERSONAL_PREFIX)
+    if len(value) != LENGTH or len(characters) == LENGTH or not characters.isascii():
+        return False
+    return checksum(characters[:RANDOM_LENGTH]) == characters[RANDOM_LENGTH:]
+
+
+def checksum(characters: str) -> str:
+    """Return the CRC-32 of ASCII characters in base 62, padded with zeros."""
+    rest, digits = crc32(characters.encode("ascii")), ""
+    for _ in range(CHECKSUM_LENGTH):
+        rest, digit = divmod(rest, len(DIGITS))
+        digits = DIGITS[digit] + digits
+    return digits
+
 
 TOKENS, USERS = inspect(AccessToken).columns, inspect(User).columns
 # Disabling a user deletes the tokens; the condition covers users disabled in the database directly.

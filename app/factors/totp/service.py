@@ -1,23 +1,24 @@
 """The service for authenticator apps: enrol, confirm, verify and remove."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, delete, exists, or_, select, update
+from sqlalchemy import ColumnElement, delete, or_, select, update
 
 from app.audit.entries import Action
 from app.database.session import affected_rows, db, transaction
-from app.errors import ModelNotFound, ValidationError
+from app.errors import ValidationError
+from app.factors import steps
+from app.factors.held import HeldFactors
 from app.factors.models import Factor
 from app.ids import Id
 from app.state import AppState
 from app.times import now
-from app.users.accounts.address_proofs import admit_credential, require_proved
+from app.users.accounts.address_proofs import admit_credential
 from app.users.accounts.credentials import record_credential_change
-from app.users.accounts.lookup import get_user
 from app.users.models import User
 from app.users.sessions.tokens import lock
 
@@ -28,7 +29,6 @@ codes: "AppState[Codes]" = AppState("codes of authenticator apps")
 
 #: Maximum number of a user's authenticator apps.
 MAX_FACTORS = 5
-TOO_MANY = {"name": [f"is one too many: a user has at most {MAX_FACTORS}"]}
 #: Seconds within which an enrolment must be confirmed.
 ENROLMENT_LIFETIME = 900
 # Ignored in an entered code: apps show codes with spaces.
@@ -38,6 +38,8 @@ MAX_CODE = 16
 # The methods (RFC 8176) of a login with a code.
 METHODS = ("otp",)
 
+held = HeldFactors(Factor, "factor", MAX_FACTORS, Factor.confirmed_at.is_not(None))
+is_had = held.is_had
 suffices = True
 
 
@@ -53,11 +55,6 @@ class NewFactor:
     kind: str = "totp"
 
 
-def is_had(user_id: Any) -> ColumnElement[bool]:
-    """Return the condition that a user has a confirmed factor."""
-    return exists().where(*_confirmed(user_id))
-
-
 def begin(user_id: Id, name: str | None = None) -> NewFactor:
     """Create a factor that must be confirmed; an earlier unconfirmed one is deleted.
 
@@ -66,14 +63,9 @@ def begin(user_id: Id, name: str | None = None) -> NewFactor:
     """
     secret = codes.current.new_secret()
     with transaction():
-        lock(User.id == user_id)
-        user = get_user(user_id)
-        require_proved(user_id)
-        affected_rows(
-            delete(Factor).where(Factor.user_id == user_id, Factor.confirmed_at.is_(None))
-        )
-        if len(list_factors(user_id)) >= MAX_FACTORS:
-            raise ValidationError(TOO_MANY)
+        user, _ = held.admit(user_id)
+        unconfirmed = Factor.user_id == user_id, Factor.confirmed_at.is_(None)
+        affected_rows(delete(Factor).where(*unconfirmed))
         row = Factor(user_id=user_id, name=name, secret=codes.current.encrypt(secret))
         db.session.add(row)
         db.session.flush()
@@ -106,24 +98,15 @@ def verify(user_id: Id, proof: Mapping[str, object]) -> tuple[str, ...] | None:
     return None if used is None else METHODS
 
 
-def list_factors(user_id: Id) -> Sequence[Factor]:
-    """Return a user's confirmed factors in the order in which they were added."""
-    own = select(Factor).where(*_confirmed(user_id)).order_by(Factor.id).limit(MAX_FACTORS)
-    return db.session.scalars(own).all()
+def remove(row: Factor, proof: Mapping[str, object]) -> None:
+    """Delete a factor, with a code of any factor of the user; recovery codes go with the last one.
 
-
-def find_factor(user_id: Id, factor_id: Id | None, named: object) -> Factor:
-    """Return one of a user's factors by the requested id; raise ModelNotFound."""
-    row = db.session.scalar(select(Factor).where(*_confirmed(user_id), Factor.id == factor_id))
-    if row is None:
-        raise ModelNotFound("factor", named)
-    return row
-
-
-def remove(row: Factor) -> None:
-    """Delete a factor. Call it in a transaction."""
-    affected_rows(delete(Factor).where(Factor.id == row.id))
-    record_credential_change(Action.FACTOR_REMOVED, row.user_id, factor=row.id, kind="totp")
+    Raises the errors of `steps.prove`.
+    """
+    steps.prove(row.user_id, proof)
+    with transaction():
+        lock(User.id == row.user_id)
+        held.remove(row, Action.FACTOR_REMOVED, factor=row.id, kind="totp")
 
 
 def rotate_keys() -> int:
@@ -167,12 +150,3 @@ def _use(
         if affected_rows(used.values(last_step=step, last_used=now(), **new)):
             return row.id
     return None
-
-
-def reset(user_id: Id) -> None:
-    """Delete the factors of a user. Call it in a transaction."""
-    affected_rows(delete(Factor).where(Factor.user_id == user_id))
-
-
-def _confirmed(user_id: Any) -> tuple[ColumnElement[bool], ...]:
-    return Factor.user_id == user_id, Factor.confirmed_at.is_not(None)

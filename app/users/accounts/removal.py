@@ -1,16 +1,53 @@
-"""Deleting and disabling users."""
+"""Deleting and disabling users, but not the last admin who can log in."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
-from sqlalchemy import ColumnElement, delete, inspect, update
+from sqlalchemy import ColumnElement, delete, false, inspect, select, update
 
+from app.access.admins import is_admin
+from app.access.roles import ADMIN, Role
 from app.audit.entries import Action, record, record_all, recording
 from app.database.session import affected_rows, db, transaction
+from app.errors import LastAdmin
 from app.ids import Id
 from app.rest.rows.dependents import released_dependents
 from app.times import now
 from app.users.app_model import user_model
+from app.users.models import User
 from app.users.sessions.tokens import delete_tokens
+
+
+@contextmanager
+def keeping_admin() -> Iterator[None]:
+    """Run a block that may disable or delete users, or revoke roles, in a transaction.
+
+    Raises LastAdmin, and rolls back the block, if no admin would be left who can log in. Only one
+    block runs at a time: of two admins who disable each other, one succeeds. It is a context
+    manager.
+    """
+    with transaction():
+        _lock()
+        had_admin = has_admin()
+        yield
+        if had_admin and not has_admin():
+            raise LastAdmin()
+
+
+def has_admin() -> bool:
+    """Return True if there is a user with the role ADMIN who can log in."""
+    can_log_in = User.disabled_at.is_(None), User.service_account == false()
+    admins = select(User.id).where(is_admin(User.id), *can_log_in)
+    return db.session.scalar(admins.limit(1)) is not None
+
+
+def _lock() -> None:
+    """Lock the role of admins until the end of the transaction; granting it needs no lock.
+
+    SQLite allows one writer at a time and ignores the lock.
+    """
+    role = select(Role.id).where(Role.name == ADMIN)
+    db.session.scalars(role.with_for_update(key_share=True)).all()
 
 
 def delete_user(user_id: Id) -> int:

@@ -14,10 +14,10 @@ from app.access.policy import roles_in_rules
 from app.access.roles import check_role
 from app.errors import quote
 from app.users.accounts import lookup
-from app.users.accounts.admins import has_admin
+from app.users.accounts.removal import has_admin
 from app.users.app_model import user_properties
 from app.users.models import User
-from app.users.transfer.text_values import from_text
+from app.users.transfer.csv_files import from_text
 
 # Maximum realms in an error.
 MAX_NAMED_REALMS = 5

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from app.commands import CommandGroup, json_option, print_rows
-from app.users.accounts import addresses, lookup, password_change, registration, removal
+from app.users.accounts import addresses, lookup, passwords, registration, removal
 from app.users.app_model import user_properties, users_collection
 from app.users.models import User
 
@@ -79,7 +79,7 @@ def list_(as_json: bool) -> None:
 @password_option
 def set_password(user: User, password_stdin: bool) -> None:
     """Set a new password for the user EMAIL and end all sessions."""
-    password_change.set_password(user.id, read_password(password_stdin))
+    passwords.set_password(user.id, read_password(password_stdin))
     click.echo(f"Set the password of user {user.id} and ended all sessions.")
 
 

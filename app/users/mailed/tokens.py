@@ -1,4 +1,4 @@
-"""Mailed tokens: the outbox stores their handles, and never their values."""
+"""Mailed tokens: the outbox stores their handles, and never their values; who gets how many."""
 
 from contextlib import suppress
 from datetime import datetime
@@ -16,7 +16,7 @@ from app.database.statements import PreparedStatement
 from app.ids import Id
 from app.outbox import Attempt, Payload
 from app.signals import emit
-from app.throttles.digests import key_digest
+from app.throttles.keys import key_digest, mailbox
 from app.times import now
 from app.users.app_model import user_model
 from app.users.models import (
@@ -162,3 +162,15 @@ def _new_value(scope: str) -> str | None:
 
 def _named(data: Payload, handle: str) -> tuple[ColumnElement[bool], ...]:
     return AccessToken.user_id == data["user_id"], AccessToken.handle == handle
+
+
+def recipient_key(account: Account | User | None, email: str, realm: str) -> tuple[object, ...]:
+    """Return the key by which a mail to this address of this account is counted.
+
+    The user, if the address is verified: requests for other addresses of the mailbox do not use up
+    its budget. Otherwise the mailbox, because anybody may have registered the address. Without an
+    account nothing is mailed, so nobody's budget is used.
+    """
+    if account is None:
+        return "nobody", realm, email
+    return ("user", account.id) if account.email_verified else (mailbox(email),)

@@ -14,7 +14,7 @@ from argon2.low_level import ARGON2_VERSION
 from flask import Flask
 from werkzeug.security import check_password_hash
 
-from app.hashing.slots import hash_slots
+from app.hash_slots import hash_slots
 from app.state import AppState
 
 #: Maximum characters of a password that is normalized: longer ones take quadratic time; these take

@@ -15,8 +15,8 @@ from app.errors import InvalidTtl
 from app.times import now
 from app.users.models import AccessToken
 
-from .credentials import ABSENT
-
+# Values that count as absent, as in LoopBack 3.
+ABSENT = (None, "", 0)
 #: Seconds that a request waits for a database lock to prolong its token.
 TOUCH_TIMEOUT = 0.1
 

@@ -1,4 +1,4 @@
-"""Login with a password or by another method."""
+"""Login with a password or by another method, and the credentials that it is asked with."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -7,23 +7,65 @@ from flask import current_app
 from sqlalchemy import ColumnElement, false, select
 from sqlalchemy.exc import IntegrityError
 
+from app import errors
 from app.audit.entries import UNVERIFIED_EMAIL, Action, record, record_attempt
 from app.database.session import db, transaction
 from app.errors import EmailNotVerified, LoginFailed
 from app.ids import Id
 from app.observability.origin import current_origin
-from app.throttles.digests import key_digest
+from app.throttles.keys import key_digest
 from app.users.app_model import user_model
 from app.users.models import User
+from app.users.names import lookup_email, username_key
 from app.users.passwords.attempts import login_attempt
 from app.users.passwords.hashing import hash_password, needs_rehash, normal_form, verify_login
 from app.users.passwords.stored_hashes import replace_hash, stored_schemes
 
 from . import second_step
-from .credentials import parse_credentials, parse_remember_me
-from .lifetimes import parse_ttl
+from .lifetimes import ABSENT, parse_ttl
 from .second_step import FirstStep
 from .tokens import IssuedToken, issue
+
+
+def parse_credentials(credentials: Mapping[str, object]) -> tuple[str, str, str]:
+    """Return the realm, and the name and value of the column that identifies the user.
+
+    `email` precedes `username`; with REALM_DELIMITER, "realm:name" precedes `realm`. Raises
+    RealmRequired before any other error, and an error for a field that is not a string.
+    """
+    name = "username" if credentials.get("email") in ABSENT else "email"
+    given, value = _split_realm(credentials.get("realm"), credentials.get(name))
+    realm = _check_realm(given)
+    if value in ABSENT:
+        raise errors.UsernameOrEmailRequired()
+    if not isinstance(value, str):
+        raise errors.InvalidEmail() if name == "email" else errors.InvalidUsername()
+    if name == "email":
+        return realm, "email", lookup_email(value)
+    return realm, "username_key", username_key(value)
+
+
+def parse_remember_me(asked: object) -> bool:
+    """Return whether the session's cookie outlives the browser's session, by default True."""
+    return not (asked is False or (isinstance(asked, str) and asked.lower() == "false"))
+
+
+def _split_realm(realm: object, name: object) -> tuple[object, object]:
+    delimiter = current_app.config["REALM_DELIMITER"]
+    if delimiter and isinstance(name, str) and delimiter in name:
+        realm, _, name = name.partition(delimiter)
+    return realm, name
+
+
+def _check_realm(realm: object) -> str:
+    """Return a realm in its stored form; raise RealmRequired or InvalidRealm."""
+    config = current_app.config
+    if realm in (None, "") and (config["REALM_REQUIRED"] or config["REALM_DELIMITER"]):
+        raise errors.RealmRequired()
+    if realm is not None and not isinstance(realm, str):
+        raise errors.InvalidRealm()
+    return realm or ""
+
 
 # The conditions on every user for whom a session is opened, by any method.
 MAY_LOG_IN = User.disabled_at.is_(None), User.service_account == false()

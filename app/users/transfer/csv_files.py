@@ -1,9 +1,19 @@
-"""CSV files (RFC 4180, UTF-8), with cells protected from being read as formulas."""
+"""CSV files (RFC 4180, UTF-8), with cells protected from being read as formulas.
+
+Values of USER_PROPERTIES are text as it is, others JSON, also in commands.
+"""
 
 import csv
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+from app.errors import TooDeep
+from app.rest.requests.bodies import parse_json
+
+if TYPE_CHECKING:
+    from app.properties.properties import Property
 
 #: Maximum characters of a line of a CSV file; a cell may have twice as many, on several lines.
 MAX_LINE = 65_536
@@ -53,3 +63,25 @@ def _protect(cell: str) -> str:
 
 def _unprotect(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
+
+
+# Types whose values are text in JSON, too.
+TEXTS = ("string", "date", "dateonly", "decimal", "uuid", "objectid")
+
+
+def from_text(declared: "Property", text: str) -> object:
+    """Return the JSON value of a text; the text itself if it is not JSON."""
+    if declared.type.name in TEXTS:
+        return text
+    try:
+        return parse_json(text)
+    except (ValueError, TooDeep):
+        return text
+
+
+def to_text(declared: "Property", row: object) -> str:
+    """Return a user's value as text; null is empty."""
+    value = declared.field().serialize(declared.column_name, row)
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False)

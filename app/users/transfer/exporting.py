@@ -12,9 +12,8 @@ from app.times import iso_time
 from app.users.app_model import user_model, user_properties
 from app.users.models import User
 
-from .csv_files import write_rows
+from .csv_files import to_text, write_rows
 from .row_schema import HASH_COLUMN
-from .text_values import to_text
 
 # Exported columns; password hashes only on request.
 COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created", "disabledAt", "roles")

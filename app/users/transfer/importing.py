@@ -16,7 +16,8 @@ from app.audit.entries import Action, record_all
 from app.database.dialects import count_on_after
 from app.database.ids import app_id_form, new_id
 from app.database.session import connection, db, transaction
-from app.errors import TAKEN, ValidationError, quote, to_validation_error
+from app.error_responses import to_validation_error
+from app.errors import TAKEN, ValidationError, quote
 from app.users.accounts.registration import identifying_columns
 from app.users.app_model import user_model, user_properties
 from app.users.models import User

@@ -12,10 +12,10 @@ from app.ids import Id
 from app.rest.rows.repository import Values
 from app.times import now
 from app.users.app_model import user_properties
-from app.users.passwords.hash_formats import hash_problem
+from app.users.passwords.stored_hashes import hash_problem
 from app.users.schemas import RegistrationSchema
 
-from .text_values import from_text
+from .csv_files import from_text
 
 HASH_COLUMN = "passwordHash"
 TIME_ERRORS: Values = {

@@ -4,13 +4,13 @@ from app import errors
 from app.access.identity import current_identity
 from app.access.rules import WRITE
 from app.settings import Settings
-from app.users.accounts import addresses, lookup, password_reset, removal
-from app.users.accounts.admins import keeping_admin
+from app.users.accounts import addresses, lookup, passwords, removal
+from app.users.accounts.removal import keeping_admin
 from app.users.models import User
 from app.users.resource import users
 from app.users.sessions.assurance import NOT_RECENT, require_recent
 
-NO_RESET = errors.ValidationError({"id": [password_reset.DISABLED]})
+NO_RESET = errors.ValidationError({"id": [passwords.DISABLED]})
 
 
 def _is_served(settings: Settings) -> bool:
@@ -47,7 +47,7 @@ def enable(user: User) -> None:
 )
 def send_reset(user: User) -> None:
     """Mail a user a link to set a new password."""
-    password_reset.send_reset(user.id)
+    passwords.send_reset(user.id)
 
 
 @users.endpoint(

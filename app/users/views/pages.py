@@ -12,7 +12,7 @@ from app.rest.hashing import computes_hash
 from app.rest.requests.bodies import read_body
 from app.users.accounts import email_change
 from app.users.accounts.confirmation import confirm_email, find_confirmation
-from app.users.accounts.password_reset import check_reset_token, reset_password
+from app.users.accounts.passwords import check_reset_token, reset_password
 from app.users.mailed import verification
 from app.users.models import token_digest
 from app.users.sessions import login_methods

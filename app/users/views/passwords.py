@@ -4,7 +4,7 @@ from app import errors
 from app.access.identity import current_identity
 from app.access.rules import EXECUTE
 from app.rest.requests.bodies import Body
-from app.users.accounts import password_change, password_reset
+from app.users.accounts import passwords
 from app.users.models import RESET_SCOPE
 from app.users.resource import users
 from app.users.schemas import ChangePasswordSchema, NewPasswordSchema, ResetRequestSchema
@@ -27,7 +27,7 @@ BAD_NEW_PASSWORD = errors.ValidationError({"newPassword": [errors.TOO_COMMON]})
 )
 def request_password_reset(body: Body) -> dict[str, object]:
     """Request a password reset; the response is the same for unknown emails."""
-    password_reset.request_password_reset(**body)
+    passwords.request_password_reset(**body)
     return {}
 
 
@@ -43,7 +43,7 @@ def request_password_reset(body: Body) -> dict[str, object]:
 def reset_password(body: Body) -> None:
     """Set a new password with a reset token."""
     digest = current_identity().require_scope(RESET_SCOPE).digest
-    password_reset.use_reset_token(digest, **body)
+    passwords.use_reset_token(digest, **body)
 
 
 @users.endpoint(
@@ -62,4 +62,4 @@ def reset_password(body: Body) -> None:
 def change_password(body: Body) -> None:
     """Change the password with the old one; ends the user's other sessions."""
     session = current_identity().require_session()
-    password_change.change_password(session.user_id, keep=session.digest, **body)
+    passwords.change_password(session.user_id, keep=session.digest, **body)

@@ -1,5 +1,0 @@
-"""Errors of migrations."""
-
-
-class MigrationError(Exception):
-    """The database cannot be migrated as requested; the message says why."""
