@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 
 from flask import Flask, current_app
 from marshmallow import ValidationError
-from sqlalchemy import Column, ColumnElement, and_, false, func, not_, or_, true
+from sqlalchemy import ColumnElement, and_, false, func, not_, or_, true
 from werkzeug.exceptions import HTTPException
 
 from app.config import ConfigurationError
+from app.database.columns import AnyColumn
 from app.errors import (
     AccessDenied,
     AuthorizationRequired,
@@ -71,7 +72,7 @@ class Grant:
     # Whether only some of the rows of one owner may be permitted.
     by_row: ClassVar[bool] = False
 
-    def scope(self, owner: Column[Any] | None) -> list[ColumnElement[bool]]:
+    def scope(self, owner: AnyColumn | None) -> list[ColumnElement[bool]]:
         """Return the conditions that limit a query to the permitted rows."""
         if self.decision.own == self.decision.others:
             return []
@@ -81,7 +82,7 @@ class Grant:
         return [owner == self.user_id if self.decision.own else owner != self.user_id]
 
     def written_scope(
-        self, owner: Column[Any] | None, is_own: bool = False
+        self, owner: AnyColumn | None, is_own: bool = False
     ) -> list[ColumnElement[bool]]:
         """Return the conditions that rows must meet after they were written.
 
@@ -116,13 +117,13 @@ class RowGrant(Grant):
     dynamic: Mapping[str, DynamicRole]
     by_row: ClassVar[bool] = True
 
-    def scope(self, owner: Column[Any] | None) -> list[ColumnElement[bool]]:
+    def scope(self, owner: AnyColumn | None) -> list[ColumnElement[bool]]:
         """Return the condition that the first rule that applies to a row allows the call."""
         is_own = false() if owner is None else func.coalesce(owner == self.user_id, false())
         return [self._permitted(is_own)]
 
     def written_scope(
-        self, owner: Column[Any] | None, is_own: bool = False
+        self, owner: AnyColumn | None, is_own: bool = False
     ) -> list[ColumnElement[bool]]:
         """Return the condition of the scope: written rows must be within it, too."""
         return [self._permitted(true())] if is_own else self.scope(owner)
@@ -161,13 +162,13 @@ class SparingGrant(Grant):
     granted: Grant
     by_row: ClassVar[bool] = True
 
-    def scope(self, owner: Column[Any] | None) -> list[ColumnElement[bool]]:
+    def scope(self, owner: AnyColumn | None) -> list[ColumnElement[bool]]:
         """Return the conditions of the permission, and that a row is not an admin's."""
         others = false() if owner is None else not_(is_admin(owner))
         return [*self.granted.scope(owner), others]
 
     def written_scope(
-        self, owner: Column[Any] | None, is_own: bool = False
+        self, owner: AnyColumn | None, is_own: bool = False
     ) -> list[ColumnElement[bool]]:
         """Return the conditions of the permission: no write makes a user an admin."""
         return self.granted.written_scope(owner, is_own)

@@ -307,14 +307,14 @@ def check_owners(rules: Iterable[Rule], owned: Collection[str]) -> None:
             )
 
 
-def _parse(settings: dict[str, Any], id_form: IdForm) -> Rule:
+def _parse(settings: dict[str, str], id_form: IdForm) -> Rule:
     named = settings["property"]
     properties = frozenset([named] if isinstance(named, str) else named)
     principal = _parse_principal(settings, id_form)
     return Rule(principal, settings["permission"] != "DENY", settings["accessType"], properties)
 
 
-def _parse_principal(settings: dict[str, Any], id_form: IdForm) -> Principal:
+def _parse_principal(settings: dict[str, str], id_form: IdForm) -> Principal:
     principal = settings["principalId"]
     if settings["principalType"] == "USER":
         user_id = id_form.parse(str(principal))

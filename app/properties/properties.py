@@ -8,12 +8,13 @@ from typing import Unpack
 
 from sqlalchemy import Column
 
+from app.database.columns import AnyColumn
 from app.database.metadata import DEFAULT
 from app.rest.fields.base import Field, FieldOptions, not_blank
 
 from .declaration import Declaration, JsonObject
 from .defaults import Default, read_default
-from .types import AnyColumn, PropertyType, is_indexed, read_type
+from .types import PropertyType, is_indexed, read_type
 from .validators import Validator, read_validators
 
 #: Maximum characters of the name of a property in JSON, a column or a table, as in PostgreSQL.

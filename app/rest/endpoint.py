@@ -15,6 +15,7 @@ from app.access.identity import current_identity
 from app.access.policy import authorize, install_rules
 from app.access.rules import READ, DynamicRole, Rule
 from app.config import ConfigurationError
+from app.settings import Settings
 from app.state import AppState
 
 from .relations import Relation
@@ -84,7 +85,7 @@ class Endpoint:
     # Whether it lists rows by pages, with `count` and the headers of `views/paging.py`.
     has_pages: bool = False
     # Further parameters in the query or header, as OpenAPI parameter objects.
-    parameters: tuple[Mapping[str, Any], ...] = ()
+    parameters: tuple[Mapping[str, object], ...] = ()
     # The JSON schemas of path arguments that are not strings.
     arguments: Mapping[str, Any] = field(default_factory=dict)
     # Its own errors; those for body, rules, query and token are derived.
@@ -135,7 +136,7 @@ class Endpoint:
     # Whether it may answer 304 to `If-None-Match` although it is not about a row.
     is_conditional: bool = False
     # Whether an app with these settings serves it. Rules may name it in any case.
-    is_served: Callable[[Mapping[str, Any]], bool] = lambda settings: True
+    is_served: Callable[[Settings], bool] = lambda settings: True
     # Whether it is switched off: its routes behave like unknown paths.
     is_off: bool = False
 
@@ -151,7 +152,7 @@ class Endpoint:
         """Whether the response is one row of the model, with its `ETag`."""
         return isinstance(self.answer, str) and self.answer.startswith("{}")
 
-    def replace(self, **values: Any) -> Self:
+    def replace(self, **values: object) -> Self:
         """Return a copy with other values for some fields; raise TypeError for one that is unknown.
 
         `dataclasses.replace` reads and sets every field, and takes three times as long for so many.
@@ -288,7 +289,7 @@ def _is_schema(spec: SchemaSpec) -> bool:
     return isinstance(spec, type) and issubclass(spec, marshmallow.Schema)
 
 
-def _body_loader(body: SchemaSpec, load: Load) -> Callable[[], dict[str, Any]]:
+def _body_loader(body: SchemaSpec, load: Load) -> Callable[[], dict[str, object]]:
     """Return the function that loads the body; without a marshmallow schema the view reads it."""
     if not _is_schema(body):
         return dict
@@ -297,7 +298,7 @@ def _body_loader(body: SchemaSpec, load: Load) -> Callable[[], dict[str, Any]]:
     return lambda: {"body": load(schema(), read_body())}
 
 
-def _dumper(answer: SchemaSpec) -> Callable[[Any], ResponseReturnValue]:
+def _dumper(answer: SchemaSpec) -> Callable[[object], ResponseReturnValue]:
     """Return the function that makes a response from a view's result."""
     if answer is None:
         return lambda _: NO_CONTENT

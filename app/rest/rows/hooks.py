@@ -2,21 +2,23 @@
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import marshmallow
 from blinker import ANY, Signal
 from marshmallow import fields
-from sqlalchemy import ClauseElement, Column
+from sqlalchemy import ClauseElement
 
 from app.access.identity import Identity
+from app.database.columns import AnyColumn
 from app.rest.fields.base import Field
 
-from .repository import NewRow, Row, Values
+from .values import NewRow, Row, Values
 
 Receiver = TypeVar("Receiver", bound=Callable[..., Any])
+Item = TypeVar("Item", bound=NewRow)
 
 
 class Hook(Signal):
@@ -94,7 +96,7 @@ class LoadEvent:
 class SavedValues:
     """The values that `before_save` may change, and the check of the result."""
 
-    def __init__(self, columns: Mapping[str, Column[Any]], schema: marshmallow.Schema) -> None:
+    def __init__(self, columns: Mapping[str, AnyColumn], schema: marshmallow.Schema) -> None:
         """Check values of these columns by the fields of a schema."""
         self._columns = columns
         self._fields = {
@@ -110,22 +112,26 @@ class SavedValues:
         Objects and arrays are copied. Anything that is not a column, such as a password, is left
         out; of an entity, anything that is not a property, too.
         """
-        values = item if isinstance(item, Mapping) else self._of_entity(item)
+        values = item if isinstance(item, dict) else self._of_entity(item)
         return {
             name: deepcopy(value) if isinstance(value, dict | list) else value
             for name, value in values.items()
             if name in self._columns
         }
 
-    def put(self, item: NewRow, values: Values) -> NewRow:
+    def put(self, item: Item, values: Values) -> Item:
         """Return the item with the values that a hook left, after checking them.
 
         Raises ValidationError, and ValueError for unknown attributes.
         """
         checked = self._check(values, self.of(item))
-        if isinstance(item, Mapping):
-            rest = {name: value for name, value in item.items() if name not in self._columns}
-            return {**rest, **checked}
+        if isinstance(item, dict):
+            # Not in place: the items of a change are shared by its rows.
+            item = copy(item)
+            for name in item.keys() & self._columns.keys():
+                del item[name]
+            item.update(checked)
+            return item
         for name, value in checked.items():
             setattr(item, name, value)
         return item

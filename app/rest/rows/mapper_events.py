@@ -5,7 +5,7 @@ the `Hook`s of a resource instead.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from types import FunctionType
 
 from sqlalchemy import inspect
 from sqlalchemy.orm import configure_mappers
@@ -20,7 +20,7 @@ INSTANCE_EVENTS = ("load", "refresh")
 ATTRIBUTE_EVENTS = ("set", "init_scalar")
 
 
-def check_events(name: str, model: type[Any]) -> None:
+def check_events(name: str, model: type[object]) -> None:
     """Raise ConfigurationError for a model whose mapper or attributes have listeners."""
     configure_mappers()
     if found := next(_listened(model), None):
@@ -30,7 +30,7 @@ def check_events(name: str, model: type[Any]) -> None:
         )
 
 
-def _listened(model: type[Any]) -> Iterator[str]:
+def _listened(model: type[object]) -> Iterator[str]:
     """Yield the events that a model listens to."""
     mapper = inspect(model)
     yield from (f"@validates for {name}" for name in mapper.validators)
@@ -46,12 +46,12 @@ def _listened(model: type[Any]) -> Iterator[str]:
                 yield f"a listener for {event} of {column.key}"
 
 
-def _has_listener(dispatch: Any, event: str) -> bool:
+def _has_listener(dispatch: object, event: str) -> bool:
     """Return True if this model has listeners beside those of SQLAlchemy's mutable types."""
     return not all(map(_is_of_mutable_type, getattr(dispatch, event).listeners))
 
 
-def _is_of_mutable_type(listener: Any) -> bool:
+def _is_of_mutable_type(listener: FunctionType) -> bool:
     """Return True for a listener of SQLAlchemy's mutable types, wrapped or not."""
     wrapped = [cell.cell_contents for cell in listener.__closure__ or ()]
     return any(

@@ -13,6 +13,8 @@ from sqlalchemy import Column, ColumnElement, Join, Select, Table
 from sqlalchemy.sql.selectable import AliasedReturnsRows
 from sqlalchemy.sql.visitors import ExternallyTraversible, iterate, replacement_traverse
 
+from app.rest.rows.values import Element, Statement
+
 
 class OwnTableCondition:
     """A condition on rows of a table, which may read other rows of it."""
@@ -26,7 +28,7 @@ class OwnTableCondition:
             _is(part, self._table) for apart in self._apart for part in iterate(apart)
         )
 
-    def with_values(self, values: Mapping[str, ColumnElement[Any]]) -> ColumnElement[bool]:
+    def with_values(self, values: Mapping[str, Element]) -> ColumnElement[bool]:
         """Return the condition with these values, by column name, in place of the row's columns."""
         return self._replace(values.get)
 
@@ -37,8 +39,8 @@ class OwnTableCondition:
         self._replace(found.add)
         return found
 
-    def _replace(self, by: Callable[[str], Any]) -> ColumnElement[bool]:
-        def replace(element: ExternallyTraversible, **_options: Any) -> Any:
+    def _replace(self, by: Callable[[str], object]) -> ColumnElement[bool]:
+        def replace(element: ExternallyTraversible, **_options: object) -> object:
             if isinstance(element, Column) and _is(element.table, self._table):
                 return by(element.name)
             return None
@@ -51,9 +53,9 @@ class OwnTableCondition:
             return self._selects(element)
         return isinstance(element, AliasedReturnsRows)
 
-    def _selects(self, select: Select[Any]) -> bool:
+    def _selects(self, select: Statement) -> bool:
         """Return True if a subquery selects from the table without being correlated."""
-        sources: Sequence[Any] = select.get_final_froms()
+        sources: Sequence[object] = select.get_final_froms()
         if any(isinstance(source, Join) and self._joins(source) for source in sources):
             return True
         if not any(_is(source, self._table) for source in sources):

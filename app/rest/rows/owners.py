@@ -5,14 +5,13 @@ rows.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from app.access.identity import current_identity
 from app.access.policy import find_grant
 from app.errors import ValidationError
 
 from .references import UNKNOWN_REFERENCE
-from .repository import Values
+from .values import Values
 
 
 def may_name_others(model: str) -> bool:
@@ -20,7 +19,7 @@ def may_name_others(model: str) -> bool:
     return find_grant(model, "patchAttributes").decision.others
 
 
-def gives_away(key: str, values: Values, find_value: Callable[[str], Any]) -> bool:
+def gives_away(key: str, values: Values, find_value: Callable[[str], object]) -> bool:
     """Return True if a change gives a row of the caller to another user.
 
     `key` is the attribute of the owner, and `find_value` returns the row's value of it.
@@ -29,7 +28,7 @@ def gives_away(key: str, values: Values, find_value: Callable[[str], Any]) -> bo
     return key in values and values[key] != user_id and find_value(key) == user_id
 
 
-def check_owner(name: str, key: str, values: Values, find_value: Callable[[str], Any]) -> None:
+def check_owner(name: str, key: str, values: Values, find_value: Callable[[str], object]) -> None:
     """Raise ValidationError for a change of a row that names a new owner.
 
     Applies to callers who may not name others. `name` is the property of the owner, `key` the

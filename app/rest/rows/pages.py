@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from app.errors import InvalidFilter
 from app.rest.filters.tree import Filter
 
+from .values import Row
+
 #: Maximum included objects of a response; each counts as often as it occurs.
 MAX_OBJECTS = 10_000
 #: Maximum queries for the included rows of a response: one for each relation and, if it leads to
@@ -26,7 +28,7 @@ JSON_COST = 2
 class Page(NamedTuple):
     """The rows of one page, and whether there are more after it."""
 
-    rows: Sequence[Any]
+    rows: Sequence[Row]
     more: bool
 
 
@@ -40,24 +42,25 @@ class RowSize:
     texts: Sequence[int]
     jsons: Sequence[int]
 
-    def of(self, row: Sequence[Any]) -> int:
+    def of(self, row: Row) -> int:
         """Return the bytes of a row."""
+        values: Sequence[Any] = row  # type: ignore[assignment]  # A tuple.
         size = self.names
         for column in self.texts:
-            size += len(encode_basestring_ascii(row[column] or ""))
+            size += len(encode_basestring_ascii(values[column] or ""))
         for column in self.jsons:
-            size += JSON_COST * len(json.dumps(row[column]))
+            size += JSON_COST * len(json.dumps(values[column]))
         return size
 
 
-def read_page(found: Iterable[Any], row_size: RowSize, filter_: Filter) -> Page:
+def read_page(found: Iterable[Row], row_size: RowSize, filter_: Filter) -> Page:
     """Read the rows of a page; the limit of the statement must exceed the filter's by one.
 
     If the client set no limit, the page ends at the maximum size. If it set one, a page that
     exceeds the maximum raises InvalidFilter, because clients compute their next `skip` from a full
     page.
     """
-    rows: list[Any] = []
+    rows: list[Row] = []
     size, most = 0, MAX_BYTES // 2 if filter_.include else MAX_BYTES
     for row in found:
         size += row_size.of(row)
@@ -68,7 +71,7 @@ def read_page(found: Iterable[Any], row_size: RowSize, filter_: Filter) -> Page:
     return Page(rows, more=False)
 
 
-def _check_whole(rows: Sequence[Any], filter_: Filter, most: int) -> None:
+def _check_whole(rows: Sequence[Row], filter_: Filter, most: int) -> None:
     if len(rows) < filter_.limit and filter_.has_limit:
         raise InvalidFilter(
             f"limit: {len(rows)} of these rows have {most:,} bytes, which is as much as an answer "
@@ -103,8 +106,8 @@ class Budget:
             )
 
     def read(
-        self, path: str, found: Iterable[Any], row_size: RowSize, times: Callable[[Any], int]
-    ) -> list[Any]:
+        self, path: str, found: Iterable[Row], row_size: RowSize, times: Callable[[Row], int]
+    ) -> list[Row]:
         """Read the rows of an include at a path; raise InvalidFilter beyond the budget.
 
         `times` returns how often the object of a row occurs in the response.

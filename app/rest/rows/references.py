@@ -6,12 +6,12 @@ Otherwise responses would reveal which ids exist, and anyone could attach rows t
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from app.errors import ValidationError
 from app.ids import Id
 
-from .repository import Values
+from .values import Values
 
 # The same message for missing rows and for rows that the caller may not read.
 UNKNOWN_REFERENCE = "is not the id of a row that you may read"
@@ -107,7 +107,7 @@ def check_common_references(references: Sequence[AnyReference], values: Values) 
 
 
 def check_changed_references(
-    references: Sequence[AnyReference], values: Values, find_value: Callable[[str], Any]
+    references: Sequence[AnyReference], values: Values, find_value: Callable[[str], object]
 ) -> None:
     """Check references in a change of a row; unchanged ones are accepted.
 

@@ -7,10 +7,11 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from flask import current_app
-from sqlalchemy import Column, ColumnElement, Connection, Result, Select, bindparam
+from sqlalchemy import ColumnElement, Connection, Result, bindparam
 from sqlalchemy.sql.visitors import iterate
 
 from app.access.policy import Grant
+from app.database.columns import AnyColumn
 from app.database.dialects import reads_whole_results
 from app.database.execution import PARTITION
 from app.database.reading import Reader
@@ -21,8 +22,9 @@ from app.rest.fields import json as json_fields
 from app.rest.fields.base import MAX_TEXT
 from app.rest.filters.columns import is_json, is_text
 
+from .values import Row, Statement
+
 Read = TypeVar("Read")
-Statement = Select[Any]
 # Returns the statement for rows that meet conditions; it may have parameters.
 Build = Callable[[list[ColumnElement[bool]]], Statement]
 
@@ -33,7 +35,7 @@ MAX_CHARACTERS = 16_000_000
 MAX_STATEMENTS = 128
 
 
-def max_characters(column: Column[Any]) -> int:
+def max_characters(column: AnyColumn) -> int:
     """Return the maximum characters of a column: of text or JSON, 0 for others."""
     if is_json(column):
         return json_fields.MAX_LENGTH
@@ -47,7 +49,7 @@ class KeptStatement:
     building it would be most of the work of a short response.
     """
 
-    def __init__(self, owner: Column[Any] | None, build: Build, reader: Reader) -> None:
+    def __init__(self, owner: AnyColumn | None, build: Build, reader: Reader) -> None:
         """Read the rows of the statement that `build` returns; `owner` is the column of owners."""
         self._owner = owner
         self._build = build
@@ -60,7 +62,7 @@ class KeptStatement:
         grant: Grant,
         values: Mapping[str, object],
         characters: int,
-        read: Callable[[Iterable[Any]], Read],
+        read: Callable[[Iterable[Row]], Read],
     ) -> Read:
         """Execute it in the scope of a grant, with values for its parameters.
 
@@ -91,7 +93,7 @@ def read_rows(
     statement: Statement,
     values: Mapping[str, object],
     characters: int,
-    read: Callable[[Iterable[Any]], Read],
+    read: Callable[[Iterable[Row]], Read],
 ) -> Read:
     """Return the result of a function of a statement's rows, which may have `characters` in all.
 
@@ -110,7 +112,7 @@ def read_rows(
 def _read_in_parts(
     statement: Statement,
     values: Mapping[str, object],
-    read: Callable[[Iterable[Any]], Read],
+    read: Callable[[Iterable[Row]], Read],
 ) -> Read:
     in_parts = {"stream_results": True, "max_row_buffer": PARTITION}
     with transaction(), connection() as database:
@@ -127,7 +129,7 @@ def _is_read_in_parts(characters: int) -> bool:
     return characters > MAX_CHARACTERS and reads_whole_results(db.engine.dialect)
 
 
-def _until(deadline: float, result: Result[Any]) -> Iterator[Any]:
+def _until(deadline: float, result: Result[Any]) -> Iterator[Row]:
     for row in result:
         if time.monotonic() > deadline:
             raise DatabaseTimeout()

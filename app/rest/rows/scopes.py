@@ -3,12 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from sqlalchemy import (
-    Column,
     ColumnElement,
-    Select,
     and_,
     false,
     func,
@@ -20,12 +17,15 @@ from sqlalchemy import (
 )
 
 from app.access.policy import Grant, denial_of_result
+from app.database.columns import AnyColumn
 from app.database.dialects import Among
 from app.database.session import connection
 from app.ids import Id
+from app.rest.rows.values import Statement
 
 from .own_table import OwnTableCondition
-from .repository import Condition, Conditions, NewRow, Repository, Values
+from .repository import Repository
+from .values import Condition, Conditions, Element, NewRow, Values
 
 #: Maximum rows that one request changes by a permission for some rows, which are checked
 #: afterwards.
@@ -119,20 +119,20 @@ class Outcome:
         ):
             raise denial_of_result(self._model)
 
-    def _finds(self, statement: Select[Any], values: Mapping[str, Any] | None = None) -> bool:
+    def _finds(self, statement: Statement, values: Mapping[str, object] | None = None) -> bool:
         with connection() as database:
             return database.scalar(statement.limit(1), values) is not None
 
-    def _new_values(self, item: NewRow) -> Mapping[str, ColumnElement[Any]]:
+    def _new_values(self, item: NewRow) -> Mapping[str, Element]:
         """Return the new value of each column of a row."""
-        values = item if isinstance(item, Mapping) else vars(item)
+        values = item if isinstance(item, dict) else vars(item)
         absent = {column.name: null() for column in self._columns.values()}
         return {**absent, **self._bound(self._rows.with_defaults({**values}))}
 
-    def _bound(self, values: Values) -> dict[str, ColumnElement[Any]]:
+    def _bound(self, values: Values) -> dict[str, Element]:
         """Return values by column names, as SQL."""
         columns = self._columns
-        bound = dict[str, ColumnElement[Any]]()
+        bound = dict[str, Element]()
         for name in values.keys() & columns.keys():
             value, column = values[name], columns[name]
             is_sql = isinstance(value, ColumnElement)
@@ -140,11 +140,11 @@ class Outcome:
         return bound
 
     @property
-    def _columns(self) -> Mapping[str, Column[Any]]:
-        columns: Mapping[str, Column[Any]] = inspect(self._rows.model).columns
+    def _columns(self) -> Mapping[str, AnyColumn]:
+        columns: Mapping[str, AnyColumn] = inspect(self._rows.model).columns
         return columns
 
-    def _key(self, values: Mapping[str, ColumnElement[Any]]) -> tuple[object, ...]:
+    def _key(self, values: Mapping[str, Element]) -> tuple[object, ...]:
         """Return the values of a new row on which a condition depends."""
         depends = sorted(self._in_advance.columns & values.keys())
         return tuple(repr(getattr(values[name], "value", values[name])) for name in depends)

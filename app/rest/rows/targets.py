@@ -8,7 +8,8 @@ from app.ids import Id, IdForm
 from app.rest.relations import BELONGS_TO, Relation
 
 from .references import AnyReference, Reference, TypedReference
-from .repository import Conditions, Repository
+from .repository import Repository
+from .values import Conditions
 
 
 class Target(Protocol):

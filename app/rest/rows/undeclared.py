@@ -11,7 +11,7 @@ from app.rest.fields.base import Schema
 from app.rest.fields.json import MAX_LENGTH, Object, check_json
 from app.rest.filters.tree import OTHERS
 
-from .repository import Values
+from .values import Values
 
 # The attribute of OTHERS, the property that holds them; clients see neither.
 ATTRIBUTE = "others_"
@@ -41,7 +41,7 @@ def flatten(dumped: Values) -> Values:
     return {**(dumped.pop(OTHERS, None) or {}), **dumped}
 
 
-def merge_others(values: Values, find_row: Callable[[], Any]) -> None:
+def merge_others(values: Values, find_row: Callable[[], object]) -> None:
     """Merge a change's undeclared properties with the row's; raise ValidationError."""
     values[ATTRIBUTE] = {**(getattr(find_row(), ATTRIBUTE) or {}), **values[ATTRIBUTE]}
     try:

@@ -9,9 +9,10 @@ from app.errors import TooManyRows
 from app.ids import Id
 from app.state import AppState
 
-from .hooks import DeleteEvent, Hook, SavedValues, SaveEvent
-from .repository import Condition, Conditions, NewRow, Repository, Row, Values
+from .hooks import DeleteEvent, Hook, Item, SavedValues, SaveEvent
+from .repository import Repository
 from .scopes import MAX_CHECKED, Outcome
+from .values import Condition, Conditions, NewRow, Row, Values
 
 #: Maximum rows that one request changes or deletes if hooks are called.
 MAX_ROWS = 500
@@ -259,7 +260,7 @@ class Writer:
         for row in self._rows.lock_all(conditions, 1):
             check(row)
 
-    def _before_save(self, known: SavedValues, item: NewRow, row: Row | None) -> NewRow:
+    def _before_save(self, known: SavedValues, item: Item, row: Row | None) -> Item:
         """Call `before_save` for a row; return the values to store."""
         event = SaveEvent(current_identity(), known.of(item), row, is_new=row is None)
         self._before.send(self._resource, event=event)

@@ -12,8 +12,8 @@ from app.rest.collection import Collection
 from app.rest.filters.tree import Filter
 from app.rest.requests.parameters import Given, given_parameter, parse_parameter
 from app.rest.rows.pages import Page, read_page
-from app.rest.rows.repository import Conditions
-from app.rest.rows.results import KeptStatement, Statement
+from app.rest.rows.results import KeptStatement
+from app.rest.rows.values import Conditions, Statement
 
 from .includes import parse_includes
 

@@ -12,7 +12,7 @@ from app.rest.collection import Collection
 from app.rest.filters.tree import Filter
 from app.rest.routing import requested_path
 from app.rest.rows.pages import Page
-from app.rest.rows.repository import Conditions
+from app.rest.rows.values import Conditions
 
 from .serialization import Includes, Object, serialize
 

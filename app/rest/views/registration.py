@@ -2,7 +2,6 @@
 
 from collections.abc import Container, Mapping
 from functools import wraps
-from typing import Any
 
 from flask import Flask
 from sqlalchemy import inspect
@@ -60,7 +59,7 @@ def _refusing(collection: Collection, endpoint: Endpoint) -> Endpoint:
     """
 
     @wraps(endpoint.view)
-    def view(grant: Grant, **arguments: Any) -> Any:
+    def view(grant: Grant, **arguments: object) -> object:
         try:
             return endpoint.view(grant, **arguments)
         except ModelNotFound as error:
@@ -128,7 +127,7 @@ def _key_problem(relation: Relation, columns: Container[str], holder: str) -> st
     return f"{holder} has no attribute {missing[0]}" if missing else ""
 
 
-def _may_hold(relation: Relation, holder: type[Any], parent: Collection) -> bool:
+def _may_hold(relation: Relation, holder: type[object], parent: Collection) -> bool:
     """Return True if a foreign key may hold ids of rows of several resources."""
     made = inspect(holder).columns[relation.foreign_key].type.python_type
     return made is str or made is parent.id_form.python_type
