@@ -31,6 +31,7 @@ from .rules import (
     Decision,
     DynamicRole,
     MethodRules,
+    ModelRules,
     Principal,
     Rule,
     check_dynamic,
@@ -183,33 +184,21 @@ class SparingGrant(Grant):
         return self.granted.covers(owner)
 
 
-def install_rules(
-    app: Flask,
-    model: str,
-    methods: Mapping[str, str],
-    owned: Collection[str],
-    rules: Iterable[Rule],
-    by_row: Collection[str] = (),
-    dynamic: Mapping[str, DynamicRole] | None = None,
-    session_only: Collection[str] = (),
-    kept: Iterable[Rule] = (),
-) -> None:
+def install_rules(app: Flask, declared: ModelRules) -> None:
     """Compile a model's rules for each of its methods; rules in ACLS replace those of the model.
 
-    They do not replace those that are `kept`.
-
-    `methods` maps each method's name to its access type; `owned` are the methods whose rows have
-    owners, and rules for $owner apply to no others; `by_row` are those that apply the scope of a
-    grant to the rows that they read, change or create, and rules for the `dynamic` roles apply to
-    no others; no personal token may call those that are `session_only`. Raises ConfigurationError
-    for a rule of a method that does not exist, or to which it cannot apply.
+    Raises ConfigurationError for a rule of a method that does not exist, or to which it cannot
+    apply.
     """
-    dynamic = dynamic or {}
+    model, dynamic = declared.model, declared.dynamic
+    methods = {method.method: method.access for method in declared.methods}
+    owned, by_row = declared.methods_with("owned"), declared.methods_with("by_row")
+    session_only = declared.methods_with("session_only")
     replaced = (app.config["ACLS"] or {}).get(model)
     try:
         form = FORMS[app.config["ID_TYPE"]]
-        rules = list(rules) if replaced is None else parse_rules(replaced, methods, form)
-        rules = [*kept, *rules]
+        given = declared.rules if replaced is None else parse_rules(replaced, methods, form)
+        rules = [*declared.kept, *given]
         check_methods(rules, methods)
         check_owners(rules, owned)
         check_dynamic(rules, by_row, dynamic)

@@ -2,7 +2,7 @@
 
 from flask import Flask
 
-from app.rest.endpoint import register_endpoints
+from app.rest.endpoint import Endpoints, register_endpoints
 
 from . import page
 from .calls import MODEL, RULES, calls
@@ -16,4 +16,4 @@ def init_app(app: Flask) -> None:
     page.init_app(app)
     users.init_app(app)
     deliveries.init_app(app)
-    register_endpoints(app, MODEL, calls, (), kept=RULES)
+    register_endpoints(app, Endpoints(MODEL, calls, (), kept=RULES))

@@ -1,6 +1,6 @@
 """Endpoints, each declared once with its routes, access type, body, response and errors."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -13,7 +13,7 @@ from werkzeug.exceptions import HTTPException, NotFound
 
 from app.access.identity import current_identity
 from app.access.policy import authorize, install_rules
-from app.access.rules import READ, DynamicRole, Rule
+from app.access.rules import READ, ModelRules
 from app.config import ConfigurationError
 from app.settings import Settings
 from app.state import AppState
@@ -208,47 +208,39 @@ def declared_by(views: type) -> dict[str, Endpoint]:
     }
 
 
-def register_endpoints(
-    app: Flask,
-    name: str,
-    endpoints: Iterable[Endpoint],
-    rules: Iterable[Rule],
-    path: str | None = None,
-    dynamic: Mapping[str, DynamicRole] | None = None,
-    kept: Iterable[Rule] = (),
-) -> None:
-    """Serve endpoints under the base path, at `/name` or another path, if enabled by the settings.
+@dataclass(frozen=True)
+class Endpoints(ModelRules):
+    """Endpoints under one name, with the rules for them."""
 
-    `dynamic` are the roles that depend on the row, and `kept` are rules that ACLS does not replace.
+    methods: Sequence[Endpoint]
+    # The path below the base path; None: the name.
+    path: str | None = None
+
+
+def register_endpoints(app: Flask, declared: Endpoints) -> None:
+    """Serve endpoints under the base path, if enabled by the settings.
+
     Raises ConfigurationError for a rule of a method without an endpoint, for one for $owner or a
     dynamic role that cannot apply to its method, and for a name or path that is taken.
     """
+    name = declared.model
     if name in app.blueprints:
         raise ConfigurationError(f"{name} is served already; set another name")
     # RoutedPaths lowers the case of this segment.
-    segment = (path or name).lower()
-    declared = list(endpoints)
-    served = [endpoint for endpoint in declared if endpoint.is_served(app.config)]
+    segment = (declared.path or name).lower()
+    served = [endpoint for endpoint in declared.methods if endpoint.is_served(app.config)]
     # A model that is not public does not reserve its path.
-    if served or not declared:
+    if served or not declared.methods:
         _claim_path(app, segment, name)
     # Also for endpoints that are not served.
-    methods = {endpoint.method: endpoint.access for endpoint in declared}
-    owned, by_row = _methods(declared, "owned"), _methods(declared, "by_row")
-    session_only = _methods(declared, "session_only")
-    install_rules(app, name, methods, owned, rules, by_row, dynamic, session_only, kept)
-    switched_off.of(app)[name] = sorted(_methods(declared, "is_off"))
+    install_rules(app, declared)
+    switched_off.of(app)[name] = sorted(declared.methods_with("is_off"))
     bp = Blueprint(name, __name__)
     for endpoint in served:
         view = _not_found if endpoint.is_off else _view_function(app, name, endpoint)
         for verb, route in endpoint.routes:
             bp.add_url_rule(route, endpoint.method, view, methods=[verb])
     app.register_blueprint(bp, url_prefix=f"{app.config['REST_API_ROOT']}/{segment}")
-
-
-def _methods(endpoints: Iterable[Endpoint], attribute: str) -> set[str]:
-    """Return the methods whose endpoints have this attribute set."""
-    return {endpoint.method for endpoint in endpoints if getattr(endpoint, attribute)}
 
 
 def _claim_path(app: Flask, segment: str, name: str) -> None:

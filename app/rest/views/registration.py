@@ -12,7 +12,7 @@ from app.errors import InvalidFilter, ModelNotFound
 from app.ids import UUID_LENGTH
 from app.rest.added_relations import with_added_relations
 from app.rest.collection import Collection, served_collections
-from app.rest.endpoint import Endpoint, register_endpoints
+from app.rest.endpoint import Endpoint, Endpoints, register_endpoints
 from app.rest.filters.columns import check_types, has_short_ids
 from app.rest.relations import Relation
 from app.rest.resource import Resource
@@ -48,7 +48,8 @@ def register_resource(app: Flask, resource: Resource) -> None:
     else:
         endpoints = [endpoint.replace(is_served=lambda _: False) for endpoint in endpoints]
     rules = resource.rules(app.config)
-    register_endpoints(app, resource.name, endpoints, rules, resource.path, resource.roles)
+    served = Endpoints(resource.name, endpoints, rules, dynamic=resource.roles, path=resource.path)
+    register_endpoints(app, served)
 
 
 def _refusing(collection: Collection, endpoint: Endpoint) -> Endpoint:
