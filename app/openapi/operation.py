@@ -23,7 +23,7 @@ from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, SchemaSpec
 from app.rest.hashing import hashed_property
 from app.rest.requests.parameters import MAX_DEPTH
-from app.rest.views.paging import LINK, TOTAL_COUNT
+from app.rest.views.lists import LINK, TOTAL_COUNT
 
 from .responses import body_errors, responses, schema_errors
 from .schemas import Json, Schemas, any_of, id_schema, model_name

@@ -22,6 +22,7 @@ from app.access.policy import (
 )
 from app.database.reading import readers
 from app.errors import ModelNotFound
+from app.rest.rows.references import references_of
 from app.settings import Settings, is_compatible
 from app.state import AppState
 
@@ -41,7 +42,6 @@ from .rows.embedded import EmbeddedObjects
 from .rows.hooks import SavedValues
 from .rows.references import AnyReference, Reference
 from .rows.scopes import WriteScope
-from .rows.targets import references_of
 from .rows.values import Condition, Conditions, Row, Values
 from .rows.writer import Writer, writers
 from .visibility import Visibility

@@ -82,7 +82,7 @@ class Endpoint:
     answer: SchemaSpec = None
     # The name of its structured query parameter, followed by "!" if it is required.
     query: str = ""
-    # Whether it lists rows by pages, with `count` and the headers of `views/paging.py`.
+    # Whether it lists rows by pages, with `count` and the headers of `views/lists.py`.
     has_pages: bool = False
     # Further parameters in the query or header, as OpenAPI parameter objects.
     parameters: tuple[Mapping[str, object], ...] = ()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from app.properties.formats import Format
+from app.properties.validators import Format
 from app.rest.fields.base import MAX_TEXT
 from ostiary_loopback.application import Model
 from ostiary_loopback.javascript import Finding

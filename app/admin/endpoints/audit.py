@@ -9,7 +9,7 @@ from app.admin.calls import FILTER_ERRORS, call
 from app.rest.collection import served_collections
 from app.rest.filters.tree import Filter, Order, Place
 from app.rest.requests.parameters import read_parameter
-from app.rest.views.paging import respond_page
+from app.rest.views.lists import respond_page
 from app.users.views.audit import LATEST_FIRST
 
 # The same order; the records of one action have an index for it.

@@ -17,7 +17,7 @@ from app.outbox.models import Delivery, OutboxEvent
 from app.rest.collection import Collection, served_collections
 from app.rest.requests.parameters import read_parameter
 from app.rest.resource import Resource
-from app.rest.views.paging import respond_objects
+from app.rest.views.lists import respond_objects
 from app.rest.views.serialization import serialize
 from app.users.views.audit import LATEST_FIRST
 

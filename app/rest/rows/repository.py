@@ -34,12 +34,10 @@ from app.ids import Id
 from app.rest.filters import sql
 from app.rest.filters.columns import is_json, is_text
 from app.rest.filters.tree import Filter
-from app.rest.rows.values import Statement
 
 from .dependents import have_dependents, released_dependents
-from .pages import Page, RowSize, read_page, size_of_names
-from .results import max_characters, read_rows
-from .values import Condition, Conditions, Element, NewRow, Row, Values
+from .pages import Page, RowSize, max_characters, read_page, read_rows, size_of_names
+from .values import Condition, Conditions, Element, NewRow, Row, Statement, Values
 
 # Created once; a number would become a parameter of each query.
 LIMIT = bindparam("limit_", type_=Integer)

@@ -26,9 +26,8 @@ from app.rest.rows.values import Conditions, Row
 from app.rest.rows.writer import MAX_ROWS
 from app.settings import is_compatible
 
-from .lists import find_list, read_list
+from .lists import find_list, read_list, respond_page
 from .own_endpoints import bind_own, describe_own
-from .paging import respond_page
 from .read_only import without_echo
 from .relations import declared_relation_endpoints, relation_endpoints
 from .serialization import respond_created, respond_selected

@@ -17,8 +17,8 @@ from app.rest.collection import Collection, served_collections
 from app.rest.filters.bounds import check_cost
 from app.rest.filters.tree import Filter
 from app.rest.relations import Relation
+from app.rest.rows.pages import KeptStatement
 from app.rest.rows.repository import LIMIT
-from app.rest.rows.results import KeptStatement
 from app.rest.rows.values import Conditions, Row, Statement
 from app.rest.scoped import target_of
 from app.rest.visibility import Visibility

@@ -26,8 +26,7 @@ from app.rest.rows.writer import MAX_ROWS
 from app.settings import is_compatible
 
 from .links import ThroughViews
-from .lists import find_list, read_list
-from .paging import respond_page
+from .lists import find_list, read_list, respond_page
 from .related import Related
 from .serialization import respond_created, respond_selected
 from .tagged import read_check, respond_row
