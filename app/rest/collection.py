@@ -68,9 +68,6 @@ class Collection:
         self.model = resource.model
         self.path = resource.path or resource.name
         self.relations = resource.relations
-        self.before_save, self.after_save = resource.before_save, resource.after_save
-        self.before_delete, self.after_delete = resource.before_delete, resource.after_delete
-        self.loaded = resource.loaded
         self.load = loader(settings)
         # The schema of responses and updates.
         self.schema = resource.schema()
@@ -96,9 +93,11 @@ class Collection:
         # The attribute of a row's owner, unless the row is the owner itself.
         self.owner_key = "" if resource.owner is None or self.is_owner_model else resource.owner.key
         self.serializer = resource.serializer(
-            resource, self.schema, self.properties, self.visibility, self.loaded
+            resource, self.schema, self.properties, self.visibility, resource.loaded
         )
-        self.writer = Writer(self, self.rows)
+        new = SavedValues(self._columns, lambda: self.create_schema)
+        changed = SavedValues(self._columns, lambda: self.schema)
+        self.writer = Writer(resource, self.rows, new, changed)
         # Called by application code, in addition to `rows`.
         self.insert, self.lock = self.writer.insert, self.writer.lock
         self.update, self.delete = self.writer.update, self.writer.delete
@@ -167,16 +166,6 @@ class Collection:
         """The values of a new row that count towards MAX_VALUES."""
         fields = self.create_schema.load_fields.values()
         return max(1, sum(1 + sum(map(validation_cost, field.validators)) for field in fields))
-
-    @cached_property
-    def new_values(self) -> SavedValues:
-        """The values of new rows, as hooks see them."""
-        return SavedValues(self._columns, self.create_schema)
-
-    @cached_property
-    def changed_values(self) -> SavedValues:
-        """The values of changes, as hooks see them."""
-        return SavedValues(self._columns, self.schema)
 
     @cached_property
     def read_only(self) -> set[str]:

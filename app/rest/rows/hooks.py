@@ -4,6 +4,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy, deepcopy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import marshmallow
@@ -96,13 +97,18 @@ class LoadEvent:
 class SavedValues:
     """The values that `before_save` may change, and the check of the result."""
 
-    def __init__(self, columns: Mapping[str, AnyColumn], schema: marshmallow.Schema) -> None:
-        """Check values of these columns by the fields of a schema."""
-        self._columns = columns
-        self._fields = {
+    def __init__(
+        self, columns: Mapping[str, AnyColumn], make_schema: Callable[[], marshmallow.Schema]
+    ) -> None:
+        """Check values of these columns by the fields of a schema, made if there are hooks."""
+        self._columns, self._make_schema = columns, make_schema
+
+    @cached_property
+    def _fields(self) -> Mapping[str, Field]:
+        """The fields by attribute; without functions, which have no type to check."""
+        return {
             field.attribute or name: field
-            for name, field in schema.fields.items()
-            # A function has no type to check.
+            for name, field in self._make_schema().fields.items()
             if not isinstance(field, fields.Function)
         }
 
