@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
 
 from sqlalchemy import ColumnElement, false
 
 from app.errors import NotWritten
 from app.ids import Id
 
-Function = Callable[..., Any]
+Function = Callable[..., object]
 # The attribute of a stub of a hook with its name.
 HOOK = "_hook_stub"
 

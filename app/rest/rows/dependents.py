@@ -10,9 +10,9 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy import ColumnElement, Delete, Update, delete, func, select, update
 from werkzeug.exceptions import Conflict
 
 from app.database.columns import AnyColumn
@@ -120,7 +120,7 @@ class Deletion:
         for dependent, ids in self._found:
             key = dependent.key
             if dependent.is_deleted:
-                statement: Any = delete(key.table)
+                statement: Delete | Update = delete(key.table)
             else:
                 statement = update(key.table).values({key: None, dependent.discriminator: None})
             with connection() as database:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import marshmallow
 from blinker import ANY, Signal
@@ -18,7 +18,7 @@ from app.rest.fields.base import Field
 
 from .values import NewRow, Row, Values
 
-Receiver = TypeVar("Receiver", bound=Callable[..., Any])
+Receiver = TypeVar("Receiver", bound=Callable[..., object])
 Item = TypeVar("Item", bound=NewRow)
 
 
@@ -35,19 +35,19 @@ class Hook(Signal):
         # copied from.
         self._origin = origin
 
-    def connect(self, receiver: Receiver, sender: Any = ANY, weak: bool = False) -> Receiver:
+    def connect(self, receiver: Receiver, sender: object = ANY, weak: bool = False) -> Receiver:
         """Connect a function `(resource, event)`, to all copies too."""
         for copied in self._copies:
             copied.connect(receiver, sender, weak)
         return super().connect(receiver, sender, weak)
 
-    def disconnect(self, receiver: Callable[..., Any], sender: Any = ANY) -> None:
+    def disconnect(self, receiver: Callable[..., object], sender: object = ANY) -> None:
         """Disconnect a function, from all copies too."""
         for copied in self._copies:
             copied.disconnect(receiver, sender)
         super().disconnect(receiver, sender)
 
-    def receivers_for(self, sender: Any) -> Iterator[Callable[..., Any]]:  # type: ignore[override]
+    def receivers_for(self, sender: object) -> Iterator[Callable[..., object]]:  # type: ignore[override]
         """Yield the receivers in order."""
         connected = set(super().receivers_for(sender))
         for kept in list(self.receivers.values()):

@@ -26,7 +26,7 @@ class OpenSchema(Schema):
     others_ = Object(data_key=OTHERS, load_default=dict)
 
     @pre_load
-    def collect(self, data: Any, **_options: Any) -> Any:
+    def collect(self, data: Any, **_options: object) -> Any:
         """Move the unknown properties into OTHERS."""
         if not isinstance(data, dict):
             return data

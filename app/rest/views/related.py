@@ -4,7 +4,7 @@ The rules of both sides apply to each call, unless those of the parent decide al
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flask.typing import ResponseReturnValue
 from sqlalchemy import and_, cast, select
@@ -17,7 +17,7 @@ from app.rest.collection import Collection
 from app.rest.relations import Relation
 from app.rest.requests.bodies import read_body
 from app.rest.rows.scopes import WriteScope
-from app.rest.rows.values import Condition, Conditions, Statement, Values
+from app.rest.rows.values import Condition, Conditions, Element, Statement, Values
 from app.rest.scoped import target_of
 
 from .read_only import without_echo
@@ -121,7 +121,7 @@ class Related:
 
     def _of_permitted_parent(self, grant: Grant) -> list[Condition]:
         rows = self.parent.rows
-        key: Any = rows.key
+        key: Element = rows.key
         if self.relation.discriminator:
             # The id in a key for several tables may be text.
             key = cast(key, self.target.rows.column(self.relation.foreign_key).type)

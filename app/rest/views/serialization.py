@@ -3,7 +3,7 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flask import jsonify
 from flask.typing import ResponseReturnValue
@@ -21,12 +21,12 @@ from app.rest.relations import (
     THROUGH,
 )
 from app.rest.rows.pages import JSON_COST, Budget
-from app.rest.rows.values import Row
+from app.rest.rows.values import Row, Values
 
 from .includes import IDS, Include, parse_includes
 from .tagged import respond_fields, respond_row, select_fields
 
-Object = dict[str, Any]
+Object = Values
 Includes = Sequence[Include]
 
 
@@ -186,7 +186,7 @@ def _referenced_ids(include: Include, found: Found, budget: Budget) -> list[list
 
 def _embedded(include: Include, found: Found, budget: Budget) -> Sequence[object]:
     """Return the value of each row's property: an array, or an object if there is one."""
-    usual: Any = [] if include.relation.many else None
+    usual: list[object] | None = [] if include.relation.many else None
     embedded = [usual if value is None else value for value in include.values(found.rows)]
     for value, times in zip(embedded, found.times, strict=True):
         if value is not None:
