@@ -9,29 +9,29 @@ from weakref import WeakSet
 from flask import Flask
 
 from app.access.policy import check_acls
+from app.audit import entries as audit
+from app.commands import Commands
+from app.database import startup as database
 from app.datasources.connectors import set_aside_others
+from app.factors import mailed_login, passkeys, personal_tokens
+from app.factors import setup as factors
+from app.hashing import slots as hash_slots
+from app.http import headers, json, templates
+from app.oauth import identity_views
+from app.observability import health, logs, origin
+from app.pages import assets
 from app.projects.command import COMMANDS
+from app.rest import constraints, routing
 from app.rest.shared_methods import check_setting
 from app.rest.views.registration import check_relations, find_dependents
+from app.throttles import throttles
+from app.todos import resource as todos
+from app.users import views
 from app.users.mailed import events as users_events
 from app.users.passwords import hashing
 from app.users.sessions import transports
 
 from . import config, errors, mail, openapi, outbox, project_modules
-from .audit import entries as audit
-from .commands import Commands
-from .database import startup as database
-from .factors import mailed_login, passkeys, personal_tokens
-from .factors import setup as factors
-from .hashing import slots as hash_slots
-from .http import headers, json, templates
-from .oauth import identity_views
-from .observability import health, logs, origin
-from .pages import assets
-from .rest import constraints, routing
-from .throttles import throttles
-from .todos import resource as todos
-from .users import views
 
 # Modules of optional features, only imported if a setting enables them, to save time and memory.
 OPTIONAL_FEATURES = {
