@@ -21,9 +21,8 @@ from app.observability import health, logs, origin
 from app.pages import assets
 from app.projects.commands import COMMANDS
 from app.rest import constraints, routing
-from app.rest.dependents import find_dependents
 from app.rest.shared_methods import check_setting
-from app.rest.views.registration import check_relations
+from app.rest.views.registration import check_relations, find_dependents
 from app.throttles import throttles
 from app.todos import resource as todos
 from app.users import views

@@ -234,7 +234,8 @@ from app.rest.relations import (
 )
 from app.rest.resource import Resource
 from app.rest.rows.hooks import DeleteEvent, LoadEvent, SaveEvent
-from app.rest.rows.repository import Conditions, Repository, Row, Values
+from app.rest.rows.repository import Repository
+from app.rest.rows.values import Conditions, Row, Values
 from app.rest.views.registration import register_resource
 
 __all__ = [

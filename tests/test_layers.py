@@ -32,7 +32,9 @@ def imports_by_name(graph):
     """Yield pairs of a module, and a module whose name is a string in it."""
     for importer in sorted(graph.modules):
         path = ROOT.joinpath(*importer.split("."))
-        file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        file = path.with_suffix(".py")
+        if not file.exists():
+            file = path / "__init__.py"
         for text in _strings(ast.parse(file.read_text(encoding="utf-8"))):
             imported = _module(text, graph)
             # Loggers have the names of packages around them.

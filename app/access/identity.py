@@ -1,9 +1,10 @@
 """The identity of the caller: set once per request from its access token."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from flask import g
@@ -14,7 +15,6 @@ from app.ids import Id
 from app.state import AppState
 
 from .roles import role_names
-from .scopes import Scopes
 
 
 class LiveToken(NamedTuple):
@@ -58,6 +58,38 @@ token_transports = AppState[Sequence[TokenTransport]]("token transports")
 def is_strong(session: LiveToken) -> bool:
     """Return True if the user proved several factors, or used a passkey that verified the user."""
     return MULTI_FACTOR in (session.methods or "").split(",")
+
+
+# The word for all methods of a model, and the prefix of words that exclude methods.
+EVERY_METHOD, EXCEPT = "*", "!"
+
+
+@dataclass(frozen=True)
+class Scopes:
+    """Words by the name of a model: access types, names of methods, or `*`.
+
+    A word with the prefix `!` excludes its methods. Scopes never permit more than the user may do.
+    """
+
+    words: Mapping[str, Collection[str]]
+
+    def cover(self, model: str, method: str, access: str) -> bool:
+        """Return True if the scopes include a method of a model, by its name or its access type."""
+        words = self.words.get(model, ())
+        if f"{EXCEPT}{method}" in words or f"{EXCEPT}{access}" in words:
+            return False
+        return method in words or access in words or EVERY_METHOD in words
+
+
+@lru_cache(maxsize=256)
+def read_scopes(text: str) -> Scopes:
+    """Return the scopes stored as JSON."""
+    return Scopes(json.loads(text))
+
+
+def write_scopes(words: Mapping[str, Collection[str]]) -> str:
+    """Return the scopes as JSON to store."""
+    return json.dumps({model: sorted(named) for model, named in sorted(words.items())})
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 
 from flask import Flask, current_app
 from marshmallow import ValidationError
-from sqlalchemy import Column, ColumnElement, and_, false, func, not_, or_, true
+from sqlalchemy import ColumnElement, and_, false, func, not_, or_, true
 from werkzeug.exceptions import HTTPException
 
 from app.config import ConfigurationError
+from app.database.columns import AnyColumn
 from app.errors import (
     AccessDenied,
     AuthorizationRequired,
@@ -30,6 +31,7 @@ from .rules import (
     Decision,
     DynamicRole,
     MethodRules,
+    ModelRules,
     Principal,
     Rule,
     check_dynamic,
@@ -71,7 +73,7 @@ class Grant:
     # Whether only some of the rows of one owner may be permitted.
     by_row: ClassVar[bool] = False
 
-    def scope(self, owner: Column[Any] | None) -> list[ColumnElement[bool]]:
+    def scope(self, owner: AnyColumn | None) -> list[ColumnElement[bool]]:
         """Return the conditions that limit a query to the permitted rows."""
         if self.decision.own == self.decision.others:
             return []
@@ -81,7 +83,7 @@ class Grant:
         return [owner == self.user_id if self.decision.own else owner != self.user_id]
 
     def written_scope(
-        self, owner: Column[Any] | None, is_own: bool = False
+        self, owner: AnyColumn | None, is_own: bool = False
     ) -> list[ColumnElement[bool]]:
         """Return the conditions that rows must meet after they were written.
 
@@ -116,13 +118,13 @@ class RowGrant(Grant):
     dynamic: Mapping[str, DynamicRole]
     by_row: ClassVar[bool] = True
 
-    def scope(self, owner: Column[Any] | None) -> list[ColumnElement[bool]]:
+    def scope(self, owner: AnyColumn | None) -> list[ColumnElement[bool]]:
         """Return the condition that the first rule that applies to a row allows the call."""
         is_own = false() if owner is None else func.coalesce(owner == self.user_id, false())
         return [self._permitted(is_own)]
 
     def written_scope(
-        self, owner: Column[Any] | None, is_own: bool = False
+        self, owner: AnyColumn | None, is_own: bool = False
     ) -> list[ColumnElement[bool]]:
         """Return the condition of the scope: written rows must be within it, too."""
         return [self._permitted(true())] if is_own else self.scope(owner)
@@ -161,13 +163,13 @@ class SparingGrant(Grant):
     granted: Grant
     by_row: ClassVar[bool] = True
 
-    def scope(self, owner: Column[Any] | None) -> list[ColumnElement[bool]]:
+    def scope(self, owner: AnyColumn | None) -> list[ColumnElement[bool]]:
         """Return the conditions of the permission, and that a row is not an admin's."""
         others = false() if owner is None else not_(is_admin(owner))
         return [*self.granted.scope(owner), others]
 
     def written_scope(
-        self, owner: Column[Any] | None, is_own: bool = False
+        self, owner: AnyColumn | None, is_own: bool = False
     ) -> list[ColumnElement[bool]]:
         """Return the conditions of the permission: no write makes a user an admin."""
         return self.granted.written_scope(owner, is_own)
@@ -182,33 +184,21 @@ class SparingGrant(Grant):
         return self.granted.covers(owner)
 
 
-def install_rules(
-    app: Flask,
-    model: str,
-    methods: Mapping[str, str],
-    owned: Collection[str],
-    rules: Iterable[Rule],
-    by_row: Collection[str] = (),
-    dynamic: Mapping[str, DynamicRole] | None = None,
-    session_only: Collection[str] = (),
-    kept: Iterable[Rule] = (),
-) -> None:
+def install_rules(app: Flask, declared: ModelRules) -> None:
     """Compile a model's rules for each of its methods; rules in ACLS replace those of the model.
 
-    They do not replace those that are `kept`.
-
-    `methods` maps each method's name to its access type; `owned` are the methods whose rows have
-    owners, and rules for $owner apply to no others; `by_row` are those that apply the scope of a
-    grant to the rows that they read, change or create, and rules for the `dynamic` roles apply to
-    no others; no personal token may call those that are `session_only`. Raises ConfigurationError
-    for a rule of a method that does not exist, or to which it cannot apply.
+    Raises ConfigurationError for a rule of a method that does not exist, or to which it cannot
+    apply.
     """
-    dynamic = dynamic or {}
+    model, dynamic = declared.model, declared.dynamic
+    methods = {method.method: method.access for method in declared.methods}
+    owned, by_row = declared.methods_with("owned"), declared.methods_with("by_row")
+    session_only = declared.methods_with("session_only")
     replaced = (app.config["ACLS"] or {}).get(model)
     try:
         form = FORMS[app.config["ID_TYPE"]]
-        rules = list(rules) if replaced is None else parse_rules(replaced, methods, form)
-        rules = [*kept, *rules]
+        given = declared.rules if replaced is None else parse_rules(replaced, methods, form)
+        rules = [*declared.kept, *given]
         check_methods(rules, methods)
         check_owners(rules, owned)
         check_dynamic(rules, by_row, dynamic)

@@ -1,11 +1,11 @@
 """Access rules for the methods of a model, scored as in LoopBack 3 when one is first called."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from marshmallow import Schema, ValidationError, fields, validate
 from sqlalchemy import ColumnElement
@@ -120,6 +120,51 @@ def deny(principal: Principal, *properties: str, access: str = "*") -> Rule:
     Takes the arguments of `allow`.
     """
     return Rule(principal, False, access, frozenset(properties or "*"))
+
+
+class RuledMethod(Protocol):
+    """A method that rules decide on, such as an endpoint."""
+
+    @property
+    def method(self) -> str:
+        """Its name in rules."""
+
+    @property
+    def access(self) -> str:
+        """Its access type."""
+
+    @property
+    def owned(self) -> bool:
+        """Whether its rows have owners; rules for $owner apply to no others."""
+
+    @property
+    def by_row(self) -> bool:
+        """Whether it applies the scope of a grant to the rows that it reads, changes or creates.
+
+        Rules for dynamic roles apply to no others.
+        """
+
+    @property
+    def session_only(self) -> bool | None:
+        """Whether no personal token may call it."""
+
+
+@dataclass(frozen=True)
+class ModelRules:
+    """The methods of a model, and the rules that decide on them."""
+
+    model: str
+    methods: Sequence[RuledMethod]
+    # The rules, which those of the setting ACLS replace.
+    rules: Sequence[Rule]
+    # Rules that ACLS does not replace.
+    kept: Sequence[Rule] = ()
+    # The roles that depend on the row.
+    dynamic: Mapping[str, DynamicRole] = field(default_factory=dict)
+
+    def methods_with(self, attribute: str) -> set[str]:
+        """Return the names of the methods that have an attribute set."""
+        return {method.method for method in self.methods if getattr(method, attribute)}
 
 
 @dataclass(frozen=True)
@@ -307,14 +352,14 @@ def check_owners(rules: Iterable[Rule], owned: Collection[str]) -> None:
             )
 
 
-def _parse(settings: dict[str, Any], id_form: IdForm) -> Rule:
+def _parse(settings: dict[str, str], id_form: IdForm) -> Rule:
     named = settings["property"]
     properties = frozenset([named] if isinstance(named, str) else named)
     principal = _parse_principal(settings, id_form)
     return Rule(principal, settings["permission"] != "DENY", settings["accessType"], properties)
 
 
-def _parse_principal(settings: dict[str, Any], id_form: IdForm) -> Principal:
+def _parse_principal(settings: dict[str, str], id_form: IdForm) -> Principal:
     principal = settings["principalId"]
     if settings["principalType"] == "USER":
         user_id = id_form.parse(str(principal))

@@ -4,7 +4,7 @@ from flask import Blueprint, Flask
 from flask.typing import ResponseReturnValue
 
 from app.pages.assets import render_client_page
-from app.rest.endpoint import register_endpoints
+from app.rest.endpoint import Endpoints, register_endpoints
 
 from .calls import MODEL, RULES, calls
 from .endpoints import records, users
@@ -22,7 +22,7 @@ def init_app(app: Flask) -> None:
     app.register_blueprint(bp, url_prefix="/admin")
     users.init_app(app)
     records.init_app(app)
-    register_endpoints(app, MODEL, calls, (), kept=RULES)
+    register_endpoints(app, Endpoints(MODEL, calls, (), kept=RULES))
 
 
 @bp.get("")

@@ -5,10 +5,13 @@ from decimal import Decimal
 from math import cos, radians, sin
 from typing import Any
 
-from sqlalchemy import JSON, DateTime, Dialect, Numeric
+from sqlalchemy import JSON, Column, DateTime, Dialect, Numeric
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from .dialects import decimal_type, has_decimals
+
+# A column of any type.
+AnyColumn = Column[Any]
 
 #: Maximum digits of a decimal: SQLite stores it as a 64-bit integer.
 MAX_PRECISION = 18

@@ -20,7 +20,7 @@ from app.connector.operation.operation import Argument
 from app.connector.types import JsonObject, JsonValue
 from app.errors import BLANK, RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.ids import FORMS
-from app.rest.endpoint import Endpoint, Route, register_endpoints
+from app.rest.endpoint import Endpoint, Endpoints, Route, register_endpoints
 from app.rest.requests.bodies import read_body
 
 from . import data_sources
@@ -168,7 +168,8 @@ def init_app(app: Flask) -> None:
     for source in data_sources.of(app).values():
         if source.public:
             _check_names(app, source)
-            register_endpoints(app, source.name, function_endpoints(source), _rules(app, source))
+            endpoints, rules = function_endpoints(source), _rules(app, source)
+            register_endpoints(app, Endpoints(source.name, endpoints, rules))
 
 
 def _check_names(app: Flask, source: DataSource) -> None:

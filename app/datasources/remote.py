@@ -15,7 +15,7 @@ from app.connector.settings.options import PUBLIC_MAX_VALUES
 from app.errors import ModelNotFound, RemoteError, RemoteTimeout, TooManyCalls
 from app.rest.collection import Collection
 from app.rest.creation import create_rows
-from app.rest.endpoint import Endpoint, declare, register_endpoints
+from app.rest.endpoint import Endpoint, Endpoints, declare, register_endpoints
 from app.rest.requests.bodies import read_body
 from app.rest.requests.parameters import read_parameter
 from app.rest.resource import Resource
@@ -92,7 +92,8 @@ def register_remote_resource(
             if endpoint.method not in functions
         ]
     endpoints = switch_off(endpoints, app.config["SHARED_METHODS"], shared_methods(endpoints))
-    register_endpoints(app, resource.name, endpoints, rules(endpoints), resource.path)
+    declared = Endpoints(resource.name, endpoints, rules(endpoints), path=resource.path)
+    register_endpoints(app, declared)
 
 
 def _bind(resource: Resource, source: DataSource, path: str) -> BoundModel | None:

@@ -7,12 +7,12 @@ ignore a condition.
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
 import marshmallow
+from sqlalchemy import ColumnElement
 
 from app.access.policy import Grant
 from app.connector import BoundModel, NotFoundError
@@ -24,8 +24,9 @@ from app.ids import Id
 from app.rest.filters.remote_query import remote_order, remote_where
 from app.rest.filters.tree import Filter
 from app.rest.rows.pages import Page
-from app.rest.rows.repository import Conditions, Repository, Values
+from app.rest.rows.repository import Repository
 from app.rest.rows.undeclared import OpenSchema, flatten
+from app.rest.rows.values import Conditions, Row, Values
 from app.rest.serializer import Serializer
 
 from .sources import call_remote
@@ -50,22 +51,20 @@ class RemoteRow:
         return self.values.get(self._names[attribute])
 
 
-@dataclass(frozen=True)
-class WithId:
-    """The condition that a row has this id."""
+class WithId(ColumnElement[bool]):
+    """The condition that a row has this id; it has no SQL."""
 
-    row_id: Id
+    def __init__(self, row_id: Id) -> None:
+        self.row_id = row_id
 
 
-@dataclass(frozen=True)
-class Permitted:
-    """The condition on the owner of a row: the caller, others, or nobody."""
+class Permitted(ColumnElement[bool]):
+    """The condition on the owner of a row: the caller, others, or nobody; it has no SQL."""
 
-    # The property with the owner's id, and the caller's id.
-    owner: str
-    user_id: Id | None
-    own: bool
-    others: bool
+    def __init__(self, owner: str, user_id: Id | None, own: bool, others: bool) -> None:
+        """Compare the property `owner` with the caller's id."""
+        self.owner, self.user_id = owner, user_id
+        self.own, self.others = own, others
 
     def covers(self, row: RemoteRow) -> bool:
         """Return True if a row is permitted."""
@@ -128,7 +127,7 @@ class RemoteRows(Repository):
         """Return the rows within these conditions that a filter selects; raise InvalidFilter."""
         if filter_.include:
             raise InvalidFilter(NO_INCLUDES)
-        scopes = list(conditions)
+        scopes = _scopes(conditions)
         where = remote_where(filter_.where)
         query = {
             "where": {"and": [where, *(scope.where for scope in scopes)]} if scopes else where,
@@ -139,7 +138,7 @@ class RemoteRows(Repository):
         given = {name: value for name, value in query.items() if value}
         found = self._call("find", self._remote.find, given) or []
         # The service may return more rows than requested.
-        rows = filter(partial(_covers, scopes), map(self._read, found))
+        rows = (row for row in map(self._read, found) if _covers(scopes, row))
         return Page(list(islice(rows, filter_.limit)), more=False)
 
     def read(self, row_id: Id, grant: Grant) -> RemoteRow | None:
@@ -150,11 +149,12 @@ class RemoteRows(Repository):
         """Return one row within these conditions, or None."""
         found = self._call("findById", self._remote.find_by_id, row_id)
         row = None if found is None else self._read(found)
-        return row if row is not None and _covers(conditions, row) else None
+        return row if row is not None and _covers(_scopes(conditions), row) else None
 
-    def existing(self, row_ids: Iterable[Id], conditions: Conditions) -> set[Id]:
+    def existing(self, row_ids: Iterable[Id | None], conditions: Conditions) -> set[Id]:
         """Return those of the ids that belong to rows within the conditions."""
-        return {row_id for row_id in row_ids if self.get(row_id, conditions) is not None}
+        known = (row_id for row_id in row_ids if row_id is not None)
+        return {row_id for row_id in known if self.get(row_id, conditions) is not None}
 
     def lock(self, row_id: Id) -> None:
         """Do nothing: the service has no locks."""
@@ -206,7 +206,7 @@ class RemoteRows(Repository):
         deleted = self._call("delete", lambda: (self._remote.delete(row_id),))
         return 0 if deleted is None else 1
 
-    def value(self, row: RemoteRow, name: str) -> Any:
+    def value(self, row: Row, name: str) -> Any:
         """Return a row's value of an attribute, as a body would contain it."""
         value = getattr(row, name)
         try:
@@ -273,7 +273,7 @@ class RemoteSerializer(Serializer):
         self._shown = {name: not field.load_only for name, field in fields.items()}
         self._shows_others = isinstance(schema, OpenSchema)
 
-    def dump(self, row: RemoteRow) -> Values:
+    def dump(self, row: Row) -> Values:
         """Return the JSON object of a row: declared properties that are not hidden."""
         shown = {
             name: value
@@ -287,8 +287,12 @@ def _covers(scopes: Iterable[Permitted], row: RemoteRow) -> bool:
     return all(scope.covers(row) for scope in scopes)
 
 
+def _scopes(conditions: Conditions) -> list[Permitted]:
+    return [condition for condition in conditions if isinstance(condition, Permitted)]
+
+
 def _split(conditions: Conditions) -> tuple[Id, list[Permitted]]:
     """Return the id from the conditions, and the other conditions."""
     chosen = list(conditions)
     [row_id] = [condition.row_id for condition in chosen if isinstance(condition, WithId)]
-    return row_id, [condition for condition in chosen if not isinstance(condition, WithId)]
+    return row_id, _scopes(chosen)

@@ -1,10 +1,16 @@
-"""Models that extend other models: `base` in JSON."""
+"""Models that extend other models, `base` in JSON; their mixins, and which one users are.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+Of mixins, only TimeStamp is supported. There is one table of users, so that of the models that
+extend User one is selected.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from app.problems import MISSPELT, suggest
 from app.properties.declaration import Declaration, JsonObject
+from app.properties.properties import MAPPINGS, Property, read_property
+from app.times import now
 
 from .files import CONFIG, Source
 from .switches import Switches
@@ -231,3 +237,87 @@ def _collect(known: object, more: object) -> object:
     if isinstance(known, list) and isinstance(more, list):
         return [*known, *more]
     return known if more is None else more
+
+
+# The names of the mixin of loopback-ds-timestamp-mixin.
+TIME_STAMP = ("timestamp", "timestamps")
+
+
+def read_times(merged: MergedModel) -> dict[str, Property]:
+    """Return the properties of the mixin TimeStamp; warn of other mixins."""
+    mixins = merged.declared.at("mixins", merged.settings.get("mixins") or {})
+    times: dict[str, Property] = {}
+    for name, mixin in mixins.entries().items():
+        if not mixin.value and mixin.value != {}:
+            continue
+        if name.lower() in TIME_STAMP:
+            times |= _times(mixin, merged)
+        else:
+            mixin.warn(f"there is no such mixin; write it in {merged.source.code.name}")
+    return times
+
+
+def _times(mixin: Declaration, merged: MergedModel) -> dict[str, Property]:
+    """Return the times that the service sets; they replace properties of the same names."""
+    times = {}
+    for key, on_change in (("createdAt", None), ("updatedAt", now)):
+        name = str(mixin.mapping.get(key) or key)
+        columns = _columns(merged.properties[name].mapping) if name in merged.properties else {}
+        stamp = {"type": "date", "required": True, "readOnly": True, "defaultFn": "now"}
+        if time := read_property(name, mixin.with_value({**columns, **stamp})):
+            times[name] = replace(time, on_change=on_change)
+    return times
+
+
+def _columns(declared: JsonObject) -> JsonObject:
+    return {key: declared[key] for key in MAPPINGS if key in declared}
+
+
+# The base of the models of access tokens, and their relation to users.
+TOKEN, OWNER = "AccessToken", "user"
+HOW = (
+    f"the relation `{OWNER}` of {TOKEN}, in {CONFIG} or in a model that extends {TOKEN}, says which"
+    " model users are"
+)
+
+
+def choose_users(
+    candidates: Sequence[MergedModel], others: Sequence[MergedModel]
+) -> MergedModel | None:
+    """Return the model of users among those that extend User; warn of the others.
+
+    The model to which access tokens belong; otherwise one that no other extends, that is public,
+    and to which other models have relations. Reports a problem if several are left.
+    """
+    left = list(candidates)
+    for is_preferred in _preferences(candidates, others):
+        left = list(filter(is_preferred, left)) or left
+    if len(left) > 1:
+        names = " and ".join(model.source.name for model in left)
+        left[0].declared["base"].add(f"{names} extend {USER}: {HOW}")
+    for model in candidates:
+        if model not in left:
+            reason = f"is not served: users are {left[0].source.name}; {HOW}"
+            model.declared["base"].warn(reason)
+    return left[0] if left else None
+
+
+def _preferences(
+    candidates: Iterable[MergedModel], others: Sequence[MergedModel]
+) -> list[Callable[[MergedModel], bool]]:
+    owners = set(_targets(model for model in others if model.root == TOKEN))
+    related = {name for _, name in _targets(others)}
+    bases = {USER, *(str(model.source.declared.mapping.get("base")) for model in candidates)}
+    return [
+        lambda model: (OWNER, model.source.name.lower()) in owners,
+        lambda model: model.source.name not in bases,
+        lambda model: model.is_public,
+        lambda model: model.source.name.lower() in related,
+    ]
+
+
+def _targets(models: Iterable[MergedModel]) -> Iterator[tuple[str, str]]:
+    """Yield relations by name, with their target models in lower case."""
+    for model in models:
+        for name, relation in model.relations.items():
+            yield name, str(relation.mapping.get("model")).lower()

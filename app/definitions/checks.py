@@ -1,11 +1,14 @@
 """Checks of models in JSON that need no tables, so that all problems are reported together."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from flask import current_app
 
 from app.database.ids import app_id_form
+from app.database.metadata import project_tables
+from app.database.session import db
 from app.errors import InvalidFilter
+from app.properties.properties import MAPPINGS
 from app.rest.filters.columns import visible
 from app.rest.filters.compatibility import lenient
 from app.rest.filters.kinds import OBJECT
@@ -13,7 +16,8 @@ from app.rest.filters.parser import parse_filter
 from app.rest.filters.tree import OTHERS
 from app.rest.resource import Resource
 from app.rest.views.collection import usual_endpoints
-from app.settings import is_compatible
+from app.settings import Settings, SettingsSchema, is_compatible
+from app.users.resource import users
 
 from .bases import OWNER_MAY_CHANGE
 from .definition import Definition
@@ -76,3 +80,125 @@ def _check_methods(
         methods = {endpoint.method: resolved.owner is not None for endpoint in endpoints}
     applicable_rules(definition, methods)
     definition.switches.usable(endpoints)
+
+
+# Owners of names, paths and tables that no model in JSON can have.
+SERVICE, SERVICE_USERS = "Ostiary", "Ostiary's users"
+# Names and paths of other parts of the service: blueprints, the document and the log.
+RESERVED = (
+    *("account_page", "admin_page", "api_status", "audit", "confirmation", "explorer", "health"),
+    *("mailed_login", "oauth", "openapi", "openapi.json", "page_assets", "status", "user_pages"),
+)
+# The owner of a name, path or table: a model in JSON, compared by identity as its name may be
+# anything, or a text for messages.
+Owner = Definition | str
+
+
+def reserved_names(
+    roles: Iterable[str], sources: Iterable[str], settings: Settings
+) -> dict[str, str]:
+    """Return the names and paths of other parts of the service, and of public data sources.
+
+    `roles` are the names of the served role resources. Each name maps to its owner's name in
+    messages.
+    """
+    own = (*RESERVED, "admin") if settings["ADMIN_ENABLED"] else RESERVED
+    taken = dict.fromkeys([*own, *map(str.lower, roles)], SERVICE)
+    return taken | {name.lower(): f"the data source {name}" for name in sources}
+
+
+def shipped_names(models: Models, served: Iterable[Resource], settings: Settings) -> dict[str, str]:
+    """Return the names and paths of users and of the models served so far, with owners."""
+    taken: dict[str, str] = {}
+    for resource in served:
+        taken |= dict.fromkeys(_names(resource), f"the model {resource.name} in Python")
+    return taken | dict.fromkeys([users.name, _users_path(models, settings)], SERVICE_USERS)
+
+
+def _users_path(models: Models, settings: Settings) -> str:
+    """Return the path of users: that of the setting, or of the model that extends User."""
+    path: str = settings["USERS_PATH"]
+    is_usual = path == SettingsSchema().fields["USERS_PATH"].load_default
+    return (models.users.path if models.users and is_usual else path).lower()
+
+
+def takes_place(models: Models, sample: Resource) -> bool:
+    """Return True if the models, or the properties of users, take the place of a sample model."""
+    taken = {name.lower() for model in models.all.values() for name in (model.plural, model.path)}
+    taken |= {name for resource in models.resources for name in _names(resource)}
+    if models.users:
+        own = {sample.name, sample.singular} - {name.lower() for name in models.all}
+        relations = models.users.relations.items()
+        taken |= models.users.properties.keys()
+        taken |= {
+            name
+            for name, relation in relations
+            if str(relation.mapping.get("model")).lower() not in own
+        }
+    return sample.name in taken
+
+
+def free_resources(models: Models, others: Mapping[str, str]) -> dict[Resource, str]:
+    """Return the models in Python with free names and paths; report the others.
+
+    `others` maps names and paths that are taken to their owners.
+    """
+    taken = dict(others)
+    free = dict[Resource, str]()
+    for resource, file in models.resources.items():
+        if names := sorted(_names(resource) & taken.keys()):
+            models.problems.add(file, f"{names[0]} is taken by {taken[names[0]]}; set another name")
+        else:
+            taken |= dict.fromkeys(_names(resource), f"{resource.name} of {file}")
+            free[resource] = file
+    return free
+
+
+def _names(resource: Resource) -> set[str]:
+    return {resource.name.lower(), (resource.path or resource.name).lower()}
+
+
+def check_names(models: Models, shipped: Mapping[str, str], reserved: Mapping[str, str]) -> None:
+    """Report names, paths and tables of models in JSON that are taken.
+
+    If a model conflicts with its base, the derived model is reported.
+    """
+    taken = dict[str, Owner]({**reserved, **shipped})
+    tables = dict[str, Owner](dict.fromkeys(db.metadata.tables, SERVICE))
+    tables |= dict.fromkeys(project_tables(), "a model in Python")
+    for definition in sorted(models.all.values(), key=lambda model: len(model.bases)):
+        _claim_path(definition, taken, shipped)
+        if definition.name in models.definitions:
+            _claim_table(definition, tables)
+
+
+def _claim_path(
+    definition: Definition, taken: dict[str, Owner], shipped: Mapping[str, str]
+) -> None:
+    """Report a path or name that is taken, and a path below that of a model in Python."""
+    for name, key in {definition.path: "http.path", definition.plural: "plural"}.items():
+        other = taken.setdefault(name.lower(), definition)
+        if other is not definition:
+            definition.at(key).add(f"{name} is taken by {_title(other)}; set another")
+    head, _, rest = definition.path.lower().partition("/")
+    if rest and head in shipped:
+        definition.at("http.path").add(f"{definition.path} is below that of {shipped[head]}")
+
+
+def _title(owner: Owner) -> str:
+    return owner.name if isinstance(owner, Definition) else owner
+
+
+def _claim_table(definition: Definition, tables: dict[str, Owner]) -> None:
+    """Report a table that is taken; a table of the service's is renamed unless its name is set."""
+    table = definition.table
+    if tables.get(table) == SERVICE and not definition.table_key:
+        definition.table = f"{table}_2"
+        definition.at("name").warn(f"its table is {definition.table}: Ostiary has a table {table}")
+    table, key = definition.table, definition.table_key
+    if (other := tables.setdefault(table, definition)) is not definition:
+        example = f'"{MAPPINGS[0]}": {{"table": "{table}_2"}}'
+        hint = "" if key else f", for instance as `{example}`"
+        definition.at(key or "name").add(
+            f"{_title(other)} has a table {table} already; set another{hint}"
+        )

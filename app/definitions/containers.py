@@ -3,7 +3,7 @@
 from flask import Flask
 
 from app.config import ConfigurationError
-from app.rest.endpoint import register_endpoints
+from app.rest.endpoint import Endpoints, register_endpoints
 from app.rest.shared_methods import switch_off
 from app.storage.setup import OpenStore, stores
 
@@ -31,4 +31,4 @@ def _serve(app: Flask, definition: Definition, store: OpenStore) -> None:
     switches = definition.switches.usable(endpoints)
     endpoints = switch_off(endpoints, app.config["SHARED_METHODS"], switches)
     rules = applicable_rules(definition, {endpoint.method: False for endpoint in endpoints})
-    register_endpoints(app, definition.plural, endpoints, rules, definition.path)
+    register_endpoints(app, Endpoints(definition.plural, endpoints, rules, path=definition.path))

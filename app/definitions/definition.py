@@ -19,11 +19,10 @@ from app.rest.filters.columns import kind_of
 from app.rest.filters.kinds import Kind, identifier
 from app.rest.visibility import Visibility
 
-from .bases import OTHER_NAMES, OWNER_MAY_CHANGE, USER, USER_SETTINGS, MergedModel
+from .bases import OTHER_NAMES, OWNER_MAY_CHANGE, USER, USER_SETTINGS, MergedModel, read_times
 from .files import CONFIG, Source
 from .ids import FORCE_ID, IdProperty, take_id
 from .keys import belongs_to, polymorphic_keys
-from .mixins import read_times
 from .switches import DISABLED, REMOTING, SHARED, Switches
 
 NAME = re.compile(rf"[A-Za-z_][\w-]{{0,{MAX_NAME - 1}}}", re.ASCII)

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import cast
 
+from app.database.columns import AnyColumn
 from app.database.ids import IdColumn
 from app.properties.declaration import Declaration
 from app.properties.properties import Property, column_name
-from app.properties.types import AnyColumn
 
 from .definition import Definition
 from .related_models import RelatedModel, RelatedModels

@@ -6,7 +6,7 @@ from flask import Flask
 
 from app.config import ConfigurationError
 from app.rest.collection import Collection
-from app.rest.endpoint import register_endpoints
+from app.rest.endpoint import Endpoints, register_endpoints
 from app.rest.resource import Resource
 from app.rest.shared_methods import switch_off
 from app.rest.views.own_endpoints import bind_own
@@ -47,4 +47,4 @@ def _register(app: Flask, definition: Definition, resource: Resource) -> None:
     rules = applicable_rules(definition, {endpoint.method: False for endpoint in endpoints})
     switches = definition.switches.usable(endpoints)
     served = switch_off(endpoints, app.config["SHARED_METHODS"], switches)
-    register_endpoints(app, resource.name, served, rules, resource.path)
+    register_endpoints(app, Endpoints(resource.name, served, rules, path=resource.path))

@@ -15,14 +15,24 @@ from app.settings import ALLOW, Settings
 from app.state import AppState
 from app.users.resource import users
 
-from .bases import BUILT_IN, PERSISTED, PLAIN, USER, WITHOUT_ROWS, MergedModel, configure, merge
+from .bases import (
+    BUILT_IN,
+    PERSISTED,
+    PLAIN,
+    TOKEN,
+    USER,
+    WITHOUT_ROWS,
+    MergedModel,
+    choose_users,
+    configure,
+    merge,
+)
 from .definition import NOT_SERVED, Definition, read_definition
 from .embedded import EmbeddableModel, embeddable
 from .files import CONFIG, OTHER_CONFIGS, Source, read_model_config, read_models
 from .modules import EXTEND, Module, import_modules, reporting, warn_of_others
 from .roles import RESOURCES
 from .rules import read_rules
-from .user_model import TOKEN, choose_users
 from .users import define_users
 
 # The keys of properties that may be missing.

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import inspect
 
+from app.database.columns import AnyColumn
 from app.properties.properties import column_name
-from app.properties.types import AnyColumn, PropertyType
+from app.properties.types import PropertyType
 from app.rest.resource import Resource
 
 from .definition import Definition

@@ -9,11 +9,11 @@ from app.properties.declaration import Declaration
 from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, REFERENCES_MANY, Relation
 
 from .definition import Definition
+from .embedded import HELD, hold
 from .foreign_keys import KEY_TYPES, ForeignKeys
-from .held import HELD, hold
-from .owners import may_be_owner, owner_property
 from .polymorphic import PolymorphicRelations
 from .related_models import USERS, RelatedModel, RelatedModels
+from .rules import may_be_owner, owner_property
 from .through import ManyToMany
 
 BOTH_MANY = "hasAndBelongsToMany"

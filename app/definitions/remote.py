@@ -15,12 +15,11 @@ from app.rest.resource import Resource
 from .checks import check_owner_may_change
 from .definition import Definition
 from .keys import belongs_to
-from .owners import owner_property
 from .reading import Models, json_models
 from .related_models import USERS
 from .relations import ResolvedRelations
 from .resources import make_detached_model, make_resource
-from .rules import applicable_rules
+from .rules import applicable_rules, owner_property
 from .setup import report
 
 

@@ -1,6 +1,6 @@
-"""The resources of models in JSON."""
+"""The resources of models in JSON, with their marshmallow schemas."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from sqlalchemy import Column, MetaData, Table
@@ -8,15 +8,17 @@ from sqlalchemy.orm import registry
 
 from app.access.rules import Rule
 from app.database.ids import IntegerId, RowId
+from app.fields.base import Schema
+from app.fields.ids import Id
 from app.rest.endpoint import Endpoint
 from app.rest.resource import Resource
+from app.rest.rows.undeclared import OpenSchema
 from app.rest.views.collection import declared_endpoints
 
 from .definition import Definition
 from .relations import ResolvedRelations
 from .roles import writing_methods
 from .rules import applicable_rules
-from .schemas import make_schema
 
 
 def make_resource(
@@ -82,3 +84,28 @@ def usable_switches(definition: Definition, endpoints: Sequence[Endpoint]) -> di
 def _written_only(definition: Definition) -> set[str]:
     """Return the properties that are declared with `hidden`, which bodies may set."""
     return {name for name, property_ in definition.properties.items() if property_.hidden}
+
+
+def make_schema(definition: Definition, relations: Collection[str]) -> type[Schema]:
+    """Return the schema of a model with these relations."""
+    # By their columns, whose names do not clash with attributes of schemas.
+    fields = {
+        property_.column_name: property_.field(data_key=name)
+        for name, property_ in definition.properties.items()
+    }
+    attributes: dict[str, object] = {
+        "id": Id(definition.id.type, data_key=definition.id.name, dump_only=True),
+        **fields,
+        "__doc__": f"A row of {definition.plural}.",
+        "Meta": Unregistered,
+    }
+    base: type[Schema] = Schema
+    if definition.is_open:
+        base, attributes["reserved_"] = OpenSchema, {*relations, *definition.hidden}
+    return type(f"{definition.name}Schema", (base,), attributes)
+
+
+class Unregistered(Schema.Meta):
+    """Options of schemas that marshmallow must not register by name."""
+
+    register = False

@@ -21,7 +21,8 @@ from app.fields.base import Schema, Text
 from app.fields.ids import Id
 from app.rest.relations import belongs_to, has_many
 from app.rest.resource import Resource
-from app.rest.rows.repository import Conditions, Repository, Row, Values
+from app.rest.rows.repository import Repository
+from app.rest.rows.values import Conditions, Row, Values
 from app.rest.views.collection import declared_endpoints
 from app.rest.views.registration import register_resource
 from app.settings import Settings

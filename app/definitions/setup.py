@@ -11,7 +11,7 @@ from app.config import ConfigurationError
 from app.database.metadata import type_foreign_keys
 from app.errors import InvalidFilter
 from app.problems import Problems
-from app.properties.embedded import embedded_models
+from app.properties.properties import embedded_models
 from app.rest.added_relations import with_added_relations
 from app.rest.collection import (
     Collection,
@@ -26,7 +26,14 @@ from app.rest.views.registration import register_resource
 from app.settings import PARENT
 from app.users.resource import users
 
-from .checks import check
+from .checks import (
+    check,
+    check_names,
+    free_resources,
+    reserved_names,
+    shipped_names,
+    takes_place,
+)
 from .definition import Definition
 from .embedded import embed, find_visibilities
 from .modules import INIT_APP, reporting
@@ -38,13 +45,6 @@ from .resources import make_resource, with_switches
 from .role_endpoints import register_endpoints_of_roles, resource_names
 from .roles import RESOURCES
 from .tables import Tables
-from .taken_names import (
-    check_names,
-    free_resources,
-    reserved_names,
-    shipped_names,
-    takes_place,
-)
 from .users import declare_users, make_users
 
 SUBJECT = "the models"

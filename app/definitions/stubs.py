@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
 
 from sqlalchemy import ColumnElement, false
 
 from app.errors import NotWritten
+from app.ids import Id
 
-Function = Callable[..., Any]
+Function = Callable[..., object]
 # The attribute of a stub of a hook with its name.
 HOOK = "_hook_stub"
 
@@ -21,7 +21,7 @@ def method_stub(name: str, *routes: str) -> Callable[[Function], Function]:
 
     def decorate(view: Function) -> Function:
         @wraps(view)
-        def refuse(*arguments: Any, **named: Any) -> Any:
+        def refuse(*arguments: object, **named: object) -> object:
             raise NotWritten(f"{name} is not written yet.")
 
         return refuse
@@ -45,7 +45,7 @@ def hook_stub(name: str) -> Callable[[Function], Function]:
 
     def decorate(hook: Function) -> Function:
         @wraps(hook)
-        def ignore(*arguments: Any, **named: Any) -> None:
+        def ignore(*arguments: object, **named: object) -> None:
             pass
 
         setattr(ignore, HOOK, name)
@@ -62,7 +62,7 @@ def role_stub(name: str) -> Callable[[Function], Function]:
 
     def decorate(role: Function) -> Function:
         @wraps(role)
-        def refuse(user_id: Any) -> ColumnElement[bool]:
+        def refuse(user_id: Id) -> ColumnElement[bool]:
             return false()
 
         return refuse

@@ -7,12 +7,11 @@ from sqlalchemy import Column, ForeignKey, Index, Table, UniqueConstraint
 from sqlalchemy.orm import registry
 from sqlalchemy.sql.elements import conv
 
-from app.database.columns import Json
+from app.database.columns import AnyColumn, Json
 from app.database.dialects import IDS_GIVEN_ONCE
 from app.database.metadata import app_metadata
 from app.database.session import db
 from app.properties.properties import Property
-from app.properties.types import AnyColumn
 from app.rest.rows.undeclared import ATTRIBUTE
 
 from .definition import Definition

@@ -37,7 +37,7 @@ from app.rest.endpoint import Endpoint, SchemaSpec
 from app.rest.hashing import hashed_property
 from app.rest.requests.bodies import MAX_DEPTH as MAX_BODY_DEPTH
 from app.rest.requests.parameters import MAX_DEPTH
-from app.rest.views.paging import LINK, TOTAL_COUNT
+from app.rest.views.lists import LINK, TOTAL_COUNT
 
 from .filter_schemas import DocumentPart
 from .schemas import Schemas, any_of, id_schema, model_name, ref

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, Column, Date, Double, String, Text, Uuid
+from sqlalchemy import BigInteger, Boolean, Date, Double, String, Text, Uuid
 from sqlalchemy.types import TypeEngine
 
 from app.database.columns import MAX_PRECISION, ExactDecimal, GeoPoint, Json, UtcDateTime
@@ -18,7 +18,6 @@ from app.problems import MISSPELT, suggest
 from .declaration import Declaration, JsonObject
 
 ColumnType = TypeEngine[Any]
-AnyColumn = Column[Any]
 
 #: Maximum characters of an indexed text of a model in JSON: PostgreSQL limits an index entry to
 #: 2704 bytes.

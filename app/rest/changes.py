@@ -1,17 +1,16 @@
 """Changing and deleting the rows of a collection from the bodies of requests."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from app.errors import ValidationError
 from app.ids import Id
+from app.rest.rows.references import check_common_owner, check_owner, gives_away, may_name_others
 
 from .collection import Collection
-from .rows.owners import check_common_owner, check_owner, gives_away, may_name_others
 from .rows.references import check_changed_references, check_common_references
-from .rows.repository import Condition, Conditions, Row, Values
 from .rows.scopes import WriteScope
 from .rows.undeclared import ATTRIBUTE, merge_others
+from .rows.values import Condition, Conditions, Row, Values
 from .rows.writer import Check
 
 # Changes the rows that meet the conditions, if a check permits it and they meet further conditions
@@ -55,7 +54,7 @@ def update_one(
     body, check = collection.embedded_objects.complete(body, find_row, check)
     values = collection.load(collection.schema, body, partial=partial)
 
-    def find_value(name: str) -> Any:
+    def find_value(name: str) -> object:
         return collection.rows.value(find_row(), name)
 
     if collection.written_owner:
@@ -77,7 +76,7 @@ def _owner_scope(
     scope: WriteScope,
     body: Values,
     values: Values,
-    find_value: Callable[[str], Any],
+    find_value: Callable[[str], object],
 ) -> WriteScope:
     """Return the scope of a change of a row whose body may name another owner.
 

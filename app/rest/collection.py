@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from collections.abc import Collection as Container
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from flask import Flask
 from marshmallow.validate import Range
@@ -24,7 +24,8 @@ from app.database.reading import readers
 from app.errors import ModelNotFound
 from app.fields.base import Schema, validation_cost
 from app.fields.ids import Id
-from app.settings import is_compatible
+from app.rest.rows.references import references_of
+from app.settings import Settings, is_compatible
 from app.state import AppState
 
 from .filters import sql
@@ -40,11 +41,12 @@ from .resource import Resource, shown_columns
 from .rows.embedded import EmbeddedObjects
 from .rows.hooks import SavedValues
 from .rows.references import AnyReference, Reference
-from .rows.repository import Condition, Conditions, Row, Values
 from .rows.scopes import WriteScope
-from .rows.targets import references_of
+from .rows.values import Condition, Conditions, Row, Values
 from .rows.writer import Writer, writers
 from .visibility import Visibility
+
+Found = TypeVar("Found")
 
 #: Maximum values of the rows that one request creates, which are loaded in 50 to 100 ms; a `format`
 #: counts by the number of ways in which it may match.
@@ -57,7 +59,7 @@ class Collection:
     Its hooks have the resource's receivers, and may have some of this app only.
     """
 
-    def __init__(self, resource: Resource, settings: Mapping[str, Any]) -> None:
+    def __init__(self, resource: Resource, settings: Settings) -> None:
         """Serve a resource in an app with these settings."""
         # The hooks and endpoints of this copy belong to this app.
         self.resource = resource = replace(resource)
@@ -66,9 +68,6 @@ class Collection:
         self.model = resource.model
         self.path = resource.path or resource.name
         self.relations = resource.relations
-        self.before_save, self.after_save = resource.before_save, resource.after_save
-        self.before_delete, self.after_delete = resource.before_delete, resource.after_delete
-        self.loaded = resource.loaded
         self.load = loader(settings)
         # The schema of responses and updates.
         self.schema = resource.schema()
@@ -94,9 +93,11 @@ class Collection:
         # The attribute of a row's owner, unless the row is the owner itself.
         self.owner_key = "" if resource.owner is None or self.is_owner_model else resource.owner.key
         self.serializer = resource.serializer(
-            resource, self.schema, self.properties, self.visibility, self.loaded
+            resource, self.schema, self.properties, self.visibility, resource.loaded
         )
-        self.writer = Writer(self, self.rows)
+        new = SavedValues(self._columns, lambda: self.create_schema)
+        changed = SavedValues(self._columns, lambda: self.schema)
+        self.writer = Writer(resource, self.rows, new, changed)
         # Called by application code, in addition to `rows`.
         self.insert, self.lock = self.writer.insert, self.writer.lock
         self.update, self.delete = self.writer.update, self.writer.delete
@@ -167,16 +168,6 @@ class Collection:
         return max(1, sum(1 + sum(map(validation_cost, field.validators)) for field in fields))
 
     @cached_property
-    def new_values(self) -> SavedValues:
-        """The values of new rows, as hooks see them."""
-        return SavedValues(self._columns, self.create_schema)
-
-    @cached_property
-    def changed_values(self) -> SavedValues:
-        """The values of changes, as hooks see them."""
-        return SavedValues(self._columns, self.schema)
-
-    @cached_property
     def read_only(self) -> set[str]:
         """The properties that clients can read but not write."""
         return self.properties.keys() - _written(self.schema).values()
@@ -221,25 +212,25 @@ class Collection:
             references.append(Reference(*self.written_owner, find_readable=set))
         return references
 
-    def parse(self, raw: Mapping[str, Any] | None) -> Filter:
+    def parse(self, raw: Mapping[str, object] | None) -> Filter:
         """Read a filter for these rows; raise InvalidFilter."""
         if self.resource.default_filter:
             raw = self._with_defaults(raw)
         return self._keep_included(self._parse_filter(raw, self.filterable))
 
-    def parse_included(self, raw: Mapping[str, Any] | None) -> Filter:
+    def parse_included(self, raw: Mapping[str, object] | None) -> Filter:
         """Read a filter for rows that are included into others; raise InvalidFilter."""
         usual = self._with_defaults(raw, without=("where", "include"))
         filter_ = self._parse_filter(usual, self._included_filterable)
         return self._keep_included(replace(filter_, withheld=self.resource.protected))
 
-    def show_included(self, row: Row, dumped: Values) -> Values:
+    def show_included(self, row: Any, dumped: Values) -> Values:
         """Return the visible part of a row's JSON object that is included into another."""
         shown = self.serializer.emit_loaded(row, dumped)
         protected = self.resource.protected
         return {name: value for name, value in shown.items() if name not in protected}
 
-    def _parse_filter(self, raw: Mapping[str, Any] | None, properties: Properties) -> Filter:
+    def _parse_filter(self, raw: Mapping[str, object] | None, properties: Properties) -> Filter:
         """Read a filter that may name these properties; raise InvalidFilter."""
         if self._is_lenient:
             return parse_leniently(raw, properties, self._declared)
@@ -255,7 +246,7 @@ class Collection:
         return replace(filter_, kept=kept)
 
     def _with_defaults(
-        self, raw: Mapping[str, Any] | None, without: Container[str] = ("where",)
+        self, raw: Mapping[str, object] | None, without: Container[str] = ("where",)
     ) -> Mapping[str, Any]:
         """Return a filter completed by the default one."""
         default = self.resource.default_filter
@@ -264,7 +255,9 @@ class Collection:
 
     def parse_id(self, text: str) -> ids.Id:
         """Return the id in a path; raise ModelNotFound for an invalid id."""
-        row_id: ids.Id = self.or_404(text, self.id_form.parse(text))
+        row_id = self.id_form.parse(text)
+        if row_id is None:
+            raise ModelNotFound(self.singular, text)
         return row_id
 
     def authorize_id(self, grant: Grant, text: str) -> ids.Id:
@@ -312,20 +305,20 @@ class Collection:
             raise ModelNotFound(self.singular, row_id)
         return row
 
-    def or_404(self, row_id: object, row: Row | None) -> Row:
-        """Return the row; raise ModelNotFound if it is None."""
-        if row is None:
+    def or_404(self, row_id: object, found: Found | None) -> Found:
+        """Return what was found of a row; raise ModelNotFound if it is None."""
+        if found is None:
             raise ModelNotFound(self.singular, row_id)
-        return row
+        return found
 
-    def or_denied(self, row_id: ids.Id, row: Row | None, within: Conditions = ()) -> Row:
-        """Return the row; if it is None, raise the error for a call on a row that was not found.
+    def or_denied(self, row_id: ids.Id, found: Found | None, within: Conditions = ()) -> Found:
+        """Return what was found of a row; if it is None, raise the error of a call on such a row.
 
         The access error if the caller may read the row within these conditions, else ModelNotFound.
         """
-        if row is None and self.rows.get(row_id, [*within, *self.readable]) is not None:
+        if found is None and self.rows.get(row_id, [*within, *self.readable]) is not None:
             raise denial(self.name, row_id)
-        return self.or_404(row_id, row)
+        return self.or_404(row_id, found)
 
     def write_scope(self, grant: Grant, *within: Condition) -> WriteScope:
         """Return a grant's scope for changes of the rows that meet conditions."""

@@ -1,20 +1,19 @@
 """Creating rows of a collection from request bodies."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from app.errors import MalformedBody
 from app.ids import Id
+from app.rest.rows.references import owner_to_fix
 
 from .collection import MAX_VALUES, Collection
-from .rows.owners import owner_to_fix
 from .rows.references import check_references
-from .rows.repository import Condition, NewRow, Row, Values
+from .rows.values import Condition, NewRow, Row, Values
 
 
 def create_rows(
     collection: Collection,
-    body: Values | list[Any],
+    body: Values | Sequence[object],
     user_id: Id | None,
     fixed: Values | None = None,
     required: Sequence[Condition] = (),
@@ -30,7 +29,7 @@ def create_rows(
 
 def prepare_rows(
     collection: Collection,
-    body: Values | list[Any],
+    body: Values | Sequence[object],
     user_id: Id | None,
     fixed: Values | None = None,
     each: Sequence[Values] = (),
@@ -51,7 +50,7 @@ def prepare_rows(
         for item, of_item in zip(bodies, items, strict=True)
     ]
     loaded = collection.load(collection.create_schema, given if many else given[0], many=many)
-    new = loaded if many else [loaded]
+    new: Sequence[Values] = loaded if many else [loaded]
     if collection.written_owner:
         own = owner_to_fix(collection.name, own, items[0] if items else {}, new)
     shared = {**own, **fixed}
@@ -61,7 +60,7 @@ def prepare_rows(
     return collection.rows.prepare_insert(stored)
 
 
-def check_linked(collection: Collection, bodies: Sequence[Any], links: Collection) -> None:
+def check_linked(collection: Collection, bodies: Sequence[object], links: Collection) -> None:
     """Raise MalformedBody for more rows than one request may create with a link each."""
     values = collection.new_values_cost + links.new_values_cost
     most = max(1, min(collection.most_new_rows, MAX_VALUES // values))
@@ -69,7 +68,7 @@ def check_linked(collection: Collection, bodies: Sequence[Any], links: Collectio
         raise _too_many(most)
 
 
-def _with_fixed(collection: Collection, body: Any, fixed: Values) -> Any:
+def _with_fixed(collection: Collection, body: object, fixed: Values) -> object:
     """Return the body of a new row with the fixed values that clients may write.
 
     Correct values that clients cannot write, and an empty id, are removed.

@@ -1,6 +1,6 @@
 """Endpoints, each declared once with its routes, access type, body, response and errors."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -13,8 +13,9 @@ from werkzeug.exceptions import HTTPException, NotFound
 
 from app.access.identity import current_identity
 from app.access.policy import authorize, install_rules
-from app.access.rules import READ, DynamicRole, Rule
+from app.access.rules import READ, ModelRules
 from app.config import ConfigurationError
+from app.settings import Settings
 from app.state import AppState
 
 from .relations import Relation
@@ -81,10 +82,10 @@ class Endpoint:
     answer: SchemaSpec = None
     # The name of its structured query parameter, followed by "!" if it is required.
     query: str = ""
-    # Whether it lists rows by pages, with `count` and the headers of `views/paging.py`.
+    # Whether it lists rows by pages, with `count` and the headers of `views/lists.py`.
     has_pages: bool = False
     # Further parameters in the query or header, as OpenAPI parameter objects.
-    parameters: tuple[Mapping[str, Any], ...] = ()
+    parameters: tuple[Mapping[str, object], ...] = ()
     # The JSON schemas of path arguments that are not strings.
     arguments: Mapping[str, Any] = field(default_factory=dict)
     # Its own errors; those for body, rules, query and token are derived.
@@ -135,7 +136,7 @@ class Endpoint:
     # Whether it may answer 304 to `If-None-Match` although it is not about a row.
     is_conditional: bool = False
     # Whether an app with these settings serves it. Rules may name it in any case.
-    is_served: Callable[[Mapping[str, Any]], bool] = lambda settings: True
+    is_served: Callable[[Settings], bool] = lambda settings: True
     # Whether it is switched off: its routes behave like unknown paths.
     is_off: bool = False
 
@@ -151,7 +152,7 @@ class Endpoint:
         """Whether the response is one row of the model, with its `ETag`."""
         return isinstance(self.answer, str) and self.answer.startswith("{}")
 
-    def replace(self, **values: Any) -> Self:
+    def replace(self, **values: object) -> Self:
         """Return a copy with other values for some fields; raise TypeError for one that is unknown.
 
         `dataclasses.replace` reads and sets every field, and takes three times as long for so many.
@@ -207,47 +208,39 @@ def declared_by(views: type) -> dict[str, Endpoint]:
     }
 
 
-def register_endpoints(
-    app: Flask,
-    name: str,
-    endpoints: Iterable[Endpoint],
-    rules: Iterable[Rule],
-    path: str | None = None,
-    dynamic: Mapping[str, DynamicRole] | None = None,
-    kept: Iterable[Rule] = (),
-) -> None:
-    """Serve endpoints under the base path, at `/name` or another path, if enabled by the settings.
+@dataclass(frozen=True)
+class Endpoints(ModelRules):
+    """Endpoints under one name, with the rules for them."""
 
-    `dynamic` are the roles that depend on the row, and `kept` are rules that ACLS does not replace.
+    methods: Sequence[Endpoint]
+    # The path below the base path; None: the name.
+    path: str | None = None
+
+
+def register_endpoints(app: Flask, declared: Endpoints) -> None:
+    """Serve endpoints under the base path, if enabled by the settings.
+
     Raises ConfigurationError for a rule of a method without an endpoint, for one for $owner or a
     dynamic role that cannot apply to its method, and for a name or path that is taken.
     """
+    name = declared.model
     if name in app.blueprints:
         raise ConfigurationError(f"{name} is served already; set another name")
     # RoutedPaths lowers the case of this segment.
-    segment = (path or name).lower()
-    declared = list(endpoints)
-    served = [endpoint for endpoint in declared if endpoint.is_served(app.config)]
+    segment = (declared.path or name).lower()
+    served = [endpoint for endpoint in declared.methods if endpoint.is_served(app.config)]
     # A model that is not public does not reserve its path.
-    if served or not declared:
+    if served or not declared.methods:
         _claim_path(app, segment, name)
     # Also for endpoints that are not served.
-    methods = {endpoint.method: endpoint.access for endpoint in declared}
-    owned, by_row = _methods(declared, "owned"), _methods(declared, "by_row")
-    session_only = _methods(declared, "session_only")
-    install_rules(app, name, methods, owned, rules, by_row, dynamic, session_only, kept)
-    switched_off.of(app)[name] = sorted(_methods(declared, "is_off"))
+    install_rules(app, declared)
+    switched_off.of(app)[name] = sorted(declared.methods_with("is_off"))
     bp = Blueprint(name, __name__)
     for endpoint in served:
         view = _not_found if endpoint.is_off else _view_function(app, name, endpoint)
         for verb, route in endpoint.routes:
             bp.add_url_rule(route, endpoint.method, view, methods=[verb])
     app.register_blueprint(bp, url_prefix=f"{app.config['REST_API_ROOT']}/{segment}")
-
-
-def _methods(endpoints: Iterable[Endpoint], attribute: str) -> set[str]:
-    """Return the methods whose endpoints have this attribute set."""
-    return {endpoint.method for endpoint in endpoints if getattr(endpoint, attribute)}
 
 
 def _claim_path(app: Flask, segment: str, name: str) -> None:
@@ -288,7 +281,7 @@ def _is_schema(spec: SchemaSpec) -> bool:
     return isinstance(spec, type) and issubclass(spec, marshmallow.Schema)
 
 
-def _body_loader(body: SchemaSpec, load: Load) -> Callable[[], dict[str, Any]]:
+def _body_loader(body: SchemaSpec, load: Load) -> Callable[[], dict[str, object]]:
     """Return the function that loads the body; without a marshmallow schema the view reads it."""
     if not _is_schema(body):
         return dict
@@ -297,7 +290,7 @@ def _body_loader(body: SchemaSpec, load: Load) -> Callable[[], dict[str, Any]]:
     return lambda: {"body": load(schema(), read_body())}
 
 
-def _dumper(answer: SchemaSpec) -> Callable[[Any], ResponseReturnValue]:
+def _dumper(answer: SchemaSpec) -> Callable[[object], ResponseReturnValue]:
     """Return the function that makes a response from a view's result."""
     if answer is None:
         return lambda _: NO_CONTENT

@@ -9,7 +9,9 @@ from typing import Any
 
 from sqlalchemy import inspect
 
+from app.database.columns import AnyColumn
 from app.database.ids import new_id
+from app.ids import Id
 
 # The kinds of relations, by LoopBack 3's names.
 BELONGS_TO = "belongsTo"
@@ -20,7 +22,7 @@ REFERENCES_MANY = "referencesMany"
 EMBEDS_ONE, EMBEDS_MANY = "embedsOne", "embedsMany"
 
 # The scope of a relation without restrictions.
-ALL: Mapping[str, Any] = MappingProxyType({})
+ALL: Mapping[str, object] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Relation:
     # model.
     foreign_key: str
     # The model in between, and its foreign key to the target.
-    through: type[Any] | None = None
+    through: type[object] | None = None
     target_key: str = ""
     # For a polymorphic relation: the attribute, beside the foreign key, with a model's name.
     discriminator: str = ""
@@ -43,7 +45,7 @@ class Relation:
     type_name: str = ""
     types: Mapping[str, str] = field(default_factory=dict)
     # A filter for the rows that it leads to; not for relations to one of several resources.
-    scope: Mapping[str, Any] = field(default_factory=dict)
+    scope: Mapping[str, object] = field(default_factory=dict)
 
     @cached_property
     def scope_text(self) -> str:
@@ -80,29 +82,30 @@ class Relation:
         wanted = str(name).lower()
         return next((self.types[known] for known in self.types if known.lower() == wanted), None)
 
-    def holder(self, model: type[Any], target: type[Any]) -> type[Any]:
+    def holder(self, model: type[object], target: type[object]) -> type[object]:
         """Return the model with the foreign key: this one, the target, or the one in between."""
         if self.through is not None:
             return self.through
         return model if self.has_own_key else target
 
-    def link(self, name: str) -> Any:
+    def link(self, name: str) -> AnyColumn:
         """Return a column of the model in between."""
-        return inspect(self.through).columns[name]
+        column: AnyColumn = inspect(self.through).columns[name]
+        return column
 
     @property
     def links(self) -> Any:
         """The table of the model in between."""
         return inspect(self.through).local_table
 
-    def new_link_id(self) -> dict[str, Any]:
+    def new_link_id(self) -> dict[str, Id]:
         """Return the id of a new link; empty if it has none, or if the database generates it."""
         key = inspect(self.through).columns.get("id")
         id = None if key is None else new_id(key.type)
         return {} if id is None else {"id": id}
 
 
-def belongs_to(target: str, foreign_key: str, scope: Mapping[str, Any] = ALL) -> Relation:
+def belongs_to(target: str, foreign_key: str, scope: Mapping[str, object] = ALL) -> Relation:
     """Return a relation to one row, by its id in an attribute of this model.
 
     `scope` is a filter: rows that do not match its `where` are treated as missing.
@@ -124,7 +127,7 @@ def has_one(
     foreign_key: str,
     discriminator: str = "",
     type_name: str = "",
-    scope: Mapping[str, Any] = ALL,
+    scope: Mapping[str, object] = ALL,
 ) -> Relation:
     """Return a relation to the one row of the target whose attribute has this model's id.
 
@@ -141,7 +144,7 @@ def has_many(
     foreign_key: str,
     discriminator: str = "",
     type_name: str = "",
-    scope: Mapping[str, Any] = ALL,
+    scope: Mapping[str, object] = ALL,
 ) -> Relation:
     """Return a relation to the rows of the target whose attribute has this model's id.
 
@@ -155,10 +158,10 @@ def has_many(
 
 def has_many_through(
     target: str,
-    through: type[Any],
+    through: type[object],
     foreign_key: str,
     target_key: str,
-    scope: Mapping[str, Any] = ALL,
+    scope: Mapping[str, object] = ALL,
 ) -> Relation:
     """Return a many-to-many relation.
 
@@ -169,7 +172,7 @@ def has_many_through(
     return Relation(THROUGH, target, foreign_key, through, target_key, scope=scope)
 
 
-def references_many(target: str, attribute: str, scope: Mapping[str, Any] = ALL) -> Relation:
+def references_many(target: str, attribute: str, scope: Mapping[str, object] = ALL) -> Relation:
     """Return a relation to rows by an array of ids in this model; it can only be included.
 
     `scope` is as for `belongs_to`.

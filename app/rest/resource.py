@@ -5,18 +5,21 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
 
-from sqlalchemy import Column, inspect
+from sqlalchemy import inspect
 from sqlalchemy.orm import InstrumentedAttribute
 from werkzeug.exceptions import HTTPException
 
 from app.access.rules import DynamicRole, Rule
+from app.database.columns import AnyColumn
 from app.fields.base import Schema
 from app.ids import Id
+from app.settings import Settings
 
 from .endpoint import Endpoint, Route, View
 from .relations import Relation
 from .rows.hooks import Hook
-from .rows.repository import Conditions, Repository, Row, Values
+from .rows.repository import Repository
+from .rows.values import Conditions, Row, Values
 from .rows.writer import Writer, writers
 from .serializer import Serializer
 from .visibility import Visibility
@@ -72,7 +75,7 @@ class Resource:
     # The schema of bodies and responses.
     schema: type[Schema]
     # Returns the access rules for the settings.
-    rules: Callable[[Mapping[str, Any]], Sequence[Rule]]
+    rules: Callable[[Settings], Sequence[Rule]]
     # The attribute of a row's owner, for rules with the principal $owner.
     owner: InstrumentedAttribute[Any] | None = None
     # Relations by their names in endpoints and `include`.
@@ -106,7 +109,7 @@ class Resource:
     # The visibility of objects in JSON properties, by property.
     embedded: Mapping[str, Visibility] = field(default_factory=dict)
     # A filter whose `where` all rows must match, and whose other parts are defaults.
-    default_filter: Mapping[str, Any] = field(default_factory=dict)
+    default_filter: Mapping[str, object] = field(default_factory=dict)
     # Whether the rows are users, each of whom owns its own row.
     holds_users: bool = False
     # Whether it has endpoints; otherwise its rows are only reached through relations.
@@ -172,7 +175,7 @@ class Resource:
         return decorate
 
     @property
-    def properties(self) -> dict[str, Column[Any]]:
+    def properties(self) -> dict[str, AnyColumn]:
         """The columns that clients may read, by their JSON names."""
         return shown_columns(self.model, self.schema())
 
@@ -206,7 +209,7 @@ class Resource:
         return writers.current[self.name]
 
 
-def shown_columns(model: type[Any], schema: Schema) -> dict[str, Column[Any]]:
+def shown_columns(model: type[Any], schema: Schema) -> dict[str, AnyColumn]:
     """Return the columns of a model that a schema dumps, by their JSON names."""
     columns = inspect(model).columns
     shown = {

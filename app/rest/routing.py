@@ -1,7 +1,7 @@
 """Routing: collections in any case, as in LoopBack 3, and values with encoded slashes."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from flask import Flask, Request, Response, request
@@ -85,7 +85,7 @@ class Segment(UnicodeConverter):
         """Return the value with the slash."""
         return value.replace(SLASH, "/")
 
-    def to_url(self, value: Any) -> str:
+    def to_url(self, value: object) -> str:
         """Return the value with the slash encoded."""
         return super().to_url(value).replace("/", "%2F")
 

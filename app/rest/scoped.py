@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from flask import current_app
 
+from app.settings import Settings
 from app.state import AppState
 
 from .collection import Collection, served_collections
@@ -20,9 +20,7 @@ class ScopedCollection(Collection):
     `fields` bound those of requests; `order` and `include` are defaults.
     """
 
-    def __init__(
-        self, target: Collection, scope: Mapping[str, Any], settings: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, target: Collection, scope: Mapping[str, object], settings: Settings) -> None:
         """Return the rows of the target; raise InvalidFilter for an invalid scope."""
         usual = target.resource.default_filter
         wheres = [filter_["where"] for filter_ in (usual, scope) if filter_.get("where")]
@@ -32,11 +30,11 @@ class ScopedCollection(Collection):
         self._scope = scope
         self._widest = super().parse(None)
 
-    def parse(self, raw: Mapping[str, Any] | None) -> Filter:
+    def parse(self, raw: Mapping[str, object] | None) -> Filter:
         """Read a filter for these rows; raise InvalidFilter."""
         return self._limited(super().parse(raw))
 
-    def parse_included(self, raw: Mapping[str, Any] | None) -> Filter:
+    def parse_included(self, raw: Mapping[str, object] | None) -> Filter:
         """Read a filter for rows that are included into others; raise InvalidFilter."""
         given = {name: value for name, value in (raw or {}).items() if name != "include" or value}
         included = {"include": self._scope["include"]} if "include" in self._scope else {}

@@ -7,8 +7,8 @@ from app.fields.base import PASSTHROUGH_SERIALIZERS, Parsed, Schema
 
 from .filters.tree import OTHERS
 from .rows.hooks import Hook, LoadEvent
-from .rows.repository import Row, Values
 from .rows.undeclared import flatten
+from .rows.values import Row, Values
 from .visibility import Visibility
 
 
@@ -52,7 +52,8 @@ class Serializer:
 
     def dump(self, row: Row) -> Values:
         """Return the JSON object of a row."""
-        dumped = dict(zip(self._properties, row, strict=False))
+        # A tuple; of other rows, a subclass makes the object.
+        dumped = dict(zip(self._properties, row, strict=False))  # type: ignore[call-overload]
         for name, write in self._written:
             if (value := dumped[name]) is not None:
                 dumped[name] = write(value)

@@ -44,7 +44,7 @@ class Visibility:
             return True
         return bool(rest) and name in self.inner and self.inner[name].hides(rest)
 
-    def keep(self, given: Any, stored: Any) -> Any:
+    def keep(self, given: object, stored: object) -> object:
         """Return a client's value completed by hidden parts of the stored one.
 
         An object keeps hidden values that the client does not set. An object in an array
@@ -63,15 +63,15 @@ class Visibility:
         kept = {name: value for name, value in stored.items() if name in self.withheld}
         return {**kept, **given, **inner}
 
-    def _keep_items(self, given: Sequence[Any], stored: Sequence[Any]) -> Iterator[Any]:
-        known = defaultdict[str, deque[Any]](deque)
+    def _keep_items(self, given: Sequence[object], stored: Sequence[object]) -> Iterator[object]:
+        known = defaultdict[str, deque[object]](deque)
         for item in stored:
             known[self._identity(item)].append(item)
         for item in given:
             same = known[self._identity(item)]
             yield self.keep(item, same.popleft() if same else None)
 
-    def _identity(self, item: Any) -> str:
+    def _identity(self, item: object) -> str:
         """Return the identity of an item of an array."""
         seen = self.show(item)
         is_known = isinstance(seen, dict) and seen.get(self.id_name) is not None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from app.errors import BLANK, ValidationError
 from app.rest.collection import Collection, served_collections
-from app.rest.rows.repository import Values
+from app.rest.rows.values import Values
 from app.state import AppState
 
 from .models import User

@@ -14,8 +14,7 @@ from app.database.metadata import app_metadata
 from app.fields.base import Schema
 from app.problems import Problems
 from app.properties.declaration import Declaration
-from app.properties.embedded import embedded_models, embedding_properties
-from app.properties.properties import Property, read_property
+from app.properties.properties import Property, embedded_models, embedding_properties, read_property
 from app.rest.relations import Relation
 from app.rest.resource import Resource
 from app.rest.visibility import Visibility

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flask import Flask, current_app
 from sqlalchemy import ColumnElement
@@ -20,7 +20,8 @@ from app.errors import (
 )
 from app.rest.added_relations import with_added_relations
 from app.rest.resource import Resource
-from app.rest.rows.repository import Conditions, Repository, Row, Values
+from app.rest.rows.repository import Repository
+from app.rest.rows.values import Conditions, Row, Values
 from app.settings import Settings
 from app.state import AppState
 from app.throttles.throttles import CREDENTIAL, count
@@ -78,8 +79,6 @@ UPDATING_METHODS = (
     "replaceOrCreate",
     "upsertWithWhere",
 )
-# The value by which `prepare_update` tells `update` that the caller has given the password.
-REAUTHENTICATED = "(reauthenticated)"
 
 # The resource of users as declared by a model with `base: "User"`; None without such a model. Set
 # before users are registered.
@@ -107,6 +106,13 @@ def rules(settings: Settings) -> list[Rule]:
         allow(OWNER, *OWNER_METHODS),
         allow(ADMIN),
     ]
+
+
+class UserChange(dict[str, Any]):
+    """The values of a change of users."""
+
+    # Whether the caller has given the password, which a new email requires.
+    reauthenticated = False
 
 
 class UserRows(Repository):
@@ -138,15 +144,16 @@ class UserRows(Repository):
             _allow_new_email(password)
         elif password is not None:
             raise ValidationError({"password": ["is taken with a new email only"]})
-        return {**changes, REAUTHENTICATED: changed}
+        change = UserChange(changes)
+        change.reauthenticated = changed
+        return change
 
     def update(self, conditions: Conditions, values: Values) -> Sequence[Row]:
         """Change users; keep the caller's session if the email changes."""
-        changes = dict(values)
-        reauthenticated = changes.pop(REAUTHENTICATED, False)
+        reauthenticated = isinstance(values, UserChange) and values.reauthenticated
         session = current_identity().session
         keep, caller = (session.digest, session.user_id) if session else (None, None)
-        return self.from_entities(update_users(conditions, changes, keep, reauthenticated, caller))
+        return self.from_entities(update_users(conditions, values, keep, reauthenticated, caller))
 
     def delete(self, conditions: Conditions) -> int:
         """Delete users and record it; raise LastAdmin."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from app.fields.base import MAX_TEXT
-from app.properties.formats import Format
+from app.properties.validators import Format
 from ostiary_loopback.application import Model
 from ostiary_loopback.javascript import Finding
 from ostiary_loopback.javascript.finding import Validation

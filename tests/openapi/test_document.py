@@ -9,7 +9,7 @@ from openapi_spec_validator import validate
 from app.access.rules import EVERYONE, READ, allow
 from app.openapi import document_text
 from app.openapi.schemas import request_schema
-from app.rest.endpoint import declare, endpoints_of, register_endpoints
+from app.rest.endpoint import Endpoints, declare, endpoints_of, register_endpoints
 
 VERBS = {"GET", "POST", "PUT", "PATCH", "DELETE"}
 # The ways to present an access token, as the document calls them.
@@ -315,7 +315,7 @@ def test_endpoints_of_other_modules_are_described_as_declared_or_by_their_route(
         def forecast(self, grant, city):
             """Tell tomorrow's weather."""
 
-    register_endpoints(app, "weather", endpoints_of(Weather()), [allow(EVERYONE)])
+    register_endpoints(app, Endpoints("weather", endpoints_of(Weather()), [allow(EVERYONE)]))
 
     @app.get("/api/weather", endpoint="weather.cities")
     def cities():

@@ -3,7 +3,7 @@
 import pytest
 from marshmallow import ValidationError
 
-from app.properties.formats import MAX_WAYS, Format, count_ways
+from app.properties.validators import MAX_WAYS, Format, count_ways
 
 
 @pytest.mark.parametrize(

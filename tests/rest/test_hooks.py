@@ -89,7 +89,7 @@ def hook(served):
     with ExitStack() as connected:
 
         def connect(resource, name, receiver):
-            signal = getattr(served_collections.of(served)[resource], name)
+            signal = getattr(served_collections.of(served)[resource].resource, name)
             connected.enter_context(signal.connected_to(receiver))
 
         yield connect
@@ -621,7 +621,7 @@ def test_the_hook_of_the_document_that_counts_is_passed_by_no_array_and_no_race(
         return [each["text"] for each in client.get("/api/notes", headers=headers).json]
 
     # Called first: each request has stored its row, and none has committed.
-    hook = served_collections.of(app)["notes"].after_save
+    hook = served_collections.of(app)["notes"].resource.after_save
     limit = next(iter(hook.receivers_for(None)))
     hook.disconnect(limit)
     hook.connect(wait_for_all)

@@ -4,8 +4,8 @@ import pytest
 
 from app.problems import Problems
 from app.properties.declaration import Declaration
-from app.properties.formats import count_ways
 from app.properties.properties import column_name, read_property
+from app.properties.validators import count_ways
 
 PATH = "note.json: properties.x"
 # A declaration, and the end of the problem or warning it has.

@@ -100,7 +100,7 @@ def test_a_resource_calls_what_the_current_app_serves_of_it(served):
     other = served(told).app
     for app, seen in ((call.app, of_app), (other, of_other)):
         collection = served_collections.of(app)["told"]
-        collection.after_save.connect(
+        collection.resource.after_save.connect(
             lambda resource, event, seen=seen: seen.append(event.row.title)
         )
 

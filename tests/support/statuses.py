@@ -75,6 +75,7 @@ def _has_hooks(app: Flask, endpoint: Endpoint) -> bool:
 
 
 def _has_receivers(collection: Collection) -> bool:
-    saving = collection.before_save, collection.after_save
-    deleting = collection.before_delete, collection.after_delete
+    resource = collection.resource
+    saving = resource.before_save, resource.after_save
+    deleting = resource.before_delete, resource.after_delete
     return any(hook.receivers for hook in (*saving, *deleting))

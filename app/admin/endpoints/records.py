@@ -19,7 +19,7 @@ from app.rest.collection import Collection, served_collections
 from app.rest.filters.tree import Filter, Order, Place
 from app.rest.requests.parameters import read_parameter
 from app.rest.resource import Resource
-from app.rest.views.paging import respond_objects, respond_page
+from app.rest.views.lists import respond_objects, respond_page
 from app.rest.views.serialization import serialize
 from app.throttles.throttles import Lock, find_locks, release
 from app.users.views.audit import LATEST_FIRST

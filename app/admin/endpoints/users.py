@@ -23,7 +23,7 @@ from app.ids import Id
 from app.rest.collection import Collection, served_collections
 from app.rest.requests.parameters import read_parameter
 from app.rest.resource import Resource
-from app.rest.views.paging import respond_objects
+from app.rest.views.lists import respond_objects
 from app.rest.views.serialization import serialize
 from app.users.accounts import lookup
 from app.users.app_model import users_collection

@@ -12,8 +12,7 @@ from flask import current_app
 from sqlalchemy import bindparam, func, inspect, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.access.identity import ANONYMOUS, HEADER, Identity, TokenTransport
-from app.access.scopes import read_scopes
+from app.access.identity import ANONYMOUS, HEADER, Identity, TokenTransport, read_scopes
 from app.database.engine import brief_transaction
 from app.database.session import db
 from app.database.statements import PreparedStatement

@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields
 
+from app.access.identity import EVERY_METHOD, EXCEPT, read_scopes
 from app.access.policy import compiled_rules
 from app.access.rules import EXECUTE, READ, WRITE
-from app.access.scopes import EVERY_METHOD, EXCEPT, read_scopes
 from app.errors import BLANK, quote
 from app.fields.base import JsonSchema, Number, Schema, Text, Timestamp, not_blank
 from app.rest.collection import served_collections

@@ -8,8 +8,7 @@ from typing import Any
 from flask import current_app
 from sqlalchemy import ColumnElement, delete, exists, func, select
 
-from app.access.identity import LiveToken
-from app.access.scopes import write_scopes
+from app.access.identity import LiveToken, write_scopes
 from app.audit.entries import Action, record, recording
 from app.database.session import affected_rows, db, transaction
 from app.errors import InvalidToken, ModelNotFound, ValidationError

@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Enum, Numeric, String
@@ -39,7 +38,7 @@ def kinds_of(columns: Columns, row_ids: IdForm) -> dict[str, Kind]:
     return {name: kind_of(column.type, row_ids) for name, column in columns.items()}
 
 
-def kind_of(type_: TypeEngine[Any], row_ids: IdForm) -> Kind:
+def kind_of(type_: TypeEngine[object], row_ids: IdForm) -> Kind:
     """Return the kind of the values of a column's type; `row_ids` is the form of a RowId."""
     match type_:
         case RowId():

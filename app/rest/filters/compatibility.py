@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from app.rest.requests.compatibility import to_boolean, to_number, to_text, to_time
 
@@ -12,7 +11,7 @@ from .parser import KEYS, NUMBERS, Properties, parse_filter
 from .tree import OTHERS, Filter
 
 # Converters to these kinds, from texts too.
-CONVERTED: Mapping[Kind, Callable[[Any], Any]] = {
+CONVERTED: Mapping[Kind, Callable[[object], object]] = {
     BOOLEAN: to_boolean,
     ARRAYS[str]: to_text,
     ARRAYS[bool]: to_boolean,

@@ -8,8 +8,7 @@ from app.errors import InvalidFilter, quote
 from app.fields.json import parse_position
 
 from .kinds import BOOLEAN, NUMBER, TEXT, Kind, Shape
-from .patterns import LIKE, REGEXP, LikePattern
-from .regexps import parse_regexp
+from .patterns import LIKE, REGEXP, LikePattern, parse_regexp
 from .tree import Near, Pattern
 
 # The operators that `options: "i"` may accompany, and their replacements.

@@ -8,8 +8,7 @@ from uuid import UUID
 from app.times import iso_time
 
 from .operators import IGNORING_CASE
-from .patterns import REGEXP
-from .regexps import DELIMITED
+from .patterns import DELIMITED, REGEXP
 from .tree import Comparison, Group, Near, Order, Pattern, Where
 
 # Operators whose names do not say that they ignore the case, unlike `ilike`.

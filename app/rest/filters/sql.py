@@ -16,8 +16,7 @@ from app.database import dialects
 from app.database.columns import Position, unit_vector
 
 from .kinds import BOOLEAN, NUMBER, TEXT, Kind, Shape
-from .patterns import NEGATED, PATTERN_OPERATORS, LikePattern
-from .regexps import Alternative
+from .patterns import NEGATED, PATTERN_OPERATORS, Alternative, LikePattern
 from .tree import Comparison, Condition, Group, Near, Order, Pattern, Place, Where
 
 # The range of a 32-bit column.

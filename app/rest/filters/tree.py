@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .kinds import Kind
-from .regexps import Alternative
+from .patterns import Alternative
 
 #: Rows in a response: the default and the maximum.
 MAX_LIMIT = 1000

@@ -37,7 +37,7 @@ def read_body() -> Body:
     return body
 
 
-def read_items() -> Body | list[Any]:
+def read_items() -> Body | list[object]:
     """Return the body's object or array; the items of an array are not checked."""
     body = _read()
     if not isinstance(body, dict | list):
@@ -45,7 +45,7 @@ def read_items() -> Body | list[Any]:
     return body
 
 
-def parse_json(text: str) -> Any:
+def parse_json(text: str) -> object:
     """Parse strict JSON (RFC 8259) whose text can be stored; raise ValueError or TooDeep."""
     try:
         data = DECODER.decode(text)
@@ -62,7 +62,7 @@ def parse_json(text: str) -> Any:
     return data
 
 
-def check_text(data: Any, depth: int = 0) -> None:
+def check_text(data: object, depth: int = 0) -> None:
     """Raise ValueError for text that cannot be stored, TooDeep for more than MAX_DEPTH levels."""
     if depth > MAX_DEPTH:
         raise TooDeep(f"It nests deeper than {MAX_DEPTH} levels.")
@@ -78,7 +78,7 @@ def check_text(data: Any, depth: int = 0) -> None:
             check_text(value, depth + 1)
 
 
-def _read() -> Any:
+def _read() -> object:
     # The object behind the proxy, since every use of a proxy costs several calls.
     current: Request = request._get_current_object()  # type: ignore[attr-defined]
     try:
@@ -104,7 +104,7 @@ def _read_bytes(current: Request) -> bytes:
     return raw
 
 
-def _read_form(raw: bytes) -> dict[str, Any]:
+def _read_form(raw: bytes) -> dict[str, str]:
     if raw.lstrip().startswith((b"{", b"[")):
         raise UnsupportedMediaType("The body looks like JSON: send Content-Type: application/json.")
     pairs = parse_qsl(
@@ -117,7 +117,7 @@ def _read_form(raw: bytes) -> dict[str, Any]:
     return form
 
 
-def _read_json(current: Request, raw: bytes) -> Any:
+def _read_json(current: Request, raw: bytes) -> object:
     if raw[:3] == BYTE_ORDER_MARK:
         raw = raw[3:]
     if not raw.strip():

@@ -1,7 +1,7 @@
 """Loading bodies as LoopBack 3 does, if COMPATIBILITY is set."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +11,7 @@ from app.fields.base import Boolean, Enumeration, Field, Integer, Number, Text
 from app.fields.ids import Id
 from app.fields.json import Array
 from app.fields.times import parse_time
-from app.settings import is_compatible
+from app.settings import Settings, is_compatible
 from app.times import iso_time
 
 # Loads a body by a schema: `load(schema, body, many=..., partial=...)`.
@@ -25,7 +25,7 @@ BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 EXPONENT = re.compile(r"(e[+-])0")
 
 
-def loader(settings: Mapping[str, Any]) -> Load:
+def loader(settings: Settings) -> Load:
     """Return the function that loads bodies in an app with these settings."""
     return load_loosely if is_compatible(settings) else marshmallow.Schema.load
 
@@ -52,14 +52,14 @@ def _convert(schema: marshmallow.Schema, body: Any) -> Any:
     }
 
 
-def _convert_value(field: Field, value: Any) -> Any:
+def _convert_value(field: Field, value: object) -> object:
     """Return a value converted to a field's type, if possible; passwords are not changed."""
     if isinstance(field, Array) and isinstance(value, list):
         return [_as(field.items, item) for item in value]
     return _as(_wanted(field), value)
 
 
-def _wanted(field: Field) -> type[Any] | None:
+def _wanted(field: Field) -> type[object] | None:
     """Return the type that a field needs: text, a number (`float`), a boolean or something else."""
     if isinstance(field, Id):
         return str if field.column_type.form.python_type is str else float
@@ -70,7 +70,7 @@ def _wanted(field: Field) -> type[Any] | None:
     return float if isinstance(field, Integer | Number) else None
 
 
-def _as(wanted: type[Any] | None, value: Any) -> Any:
+def _as(wanted: type[object] | None, value: object) -> object:
     """Return a value converted to this type, if possible."""
     if wanted is str:
         return to_text(value)
@@ -81,12 +81,12 @@ def _as(wanted: type[Any] | None, value: Any) -> Any:
     return to_number(value) if wanted is float else value
 
 
-def to_text(value: Any) -> Any:
+def to_text(value: object) -> object:
     """Return JavaScript's text for a number or boolean; any other value unchanged."""
     return _text_of(value) if isinstance(value, bool | int | float) else value
 
 
-def to_number(value: Any) -> Any:
+def to_number(value: object) -> object:
     """Return the number that a text stands for; any other value unchanged."""
     if not isinstance(value, str) or not NUMBER.fullmatch(value.strip()):
         return value
@@ -94,13 +94,13 @@ def to_number(value: Any) -> Any:
     return int(number) if number.is_integer() else number
 
 
-def to_boolean(value: Any) -> Any:
+def to_boolean(value: object) -> object:
     """Return the boolean that a value such as 0 or "true" stands for; any other value unchanged."""
     text = to_text(value)
     return BOOLEANS.get(text, value) if isinstance(text, str) else value
 
 
-def to_time(value: Any) -> Any:
+def to_time(value: object) -> object:
     """Return the JSON text of the time that a value stands for; any other value unchanged."""
     try:
         return iso_time(parse_time(value))

@@ -26,7 +26,7 @@ Arguments = MultiDict[str, str]
 Given = tuple[tuple[str, str], ...]
 
 
-def read_parameter(name: str) -> dict[str, Any] | None:
+def read_parameter(name: str) -> dict[str, object] | None:
     """Return the object in a parameter of the request, None if it is missing.
 
     It is read from the query, else from the header of its name, as LoopBack 3 does.
@@ -54,7 +54,7 @@ def given_parameter(name: str) -> Given:
     return ((name, _decoded(text)),)
 
 
-def parse_parameter(name: str, arguments: Arguments) -> dict[str, Any] | None:
+def parse_parameter(name: str, arguments: Arguments) -> dict[str, object] | None:
     """Return the object in a query parameter, None if it is missing.
 
     Values in the bracket form stay strings. A list is a repeated name, one that ends in `[]`, or
@@ -94,22 +94,22 @@ def _vary_on(header: str, response: Response) -> Response:
     return response
 
 
-def _read_json(name: str, arguments: Arguments) -> Any:
+def _read_json(name: str, arguments: Arguments) -> object:
     texts = arguments.getlist(name)
     if len(texts) > 1:
         raise InvalidFilter(f"{name} is given {len(texts)} times.")
     return parse_json(texts[0]) if texts[0].strip() else None
 
 
-def _read_brackets(name: str, arguments: Arguments) -> dict[str, Any] | None:
-    tree: dict[str, Any] = {}
+def _read_brackets(name: str, arguments: Arguments) -> dict[str, object] | None:
+    tree: dict[str, object] = {}
     for path, value in _bracket_paths(name, arguments):
         check_text([path, value])
         _put(tree, path, value)
     return tree or None
 
 
-def _bracket_paths(name: str, arguments: Arguments) -> Iterator[tuple[list[str], Any]]:
+def _bracket_paths(name: str, arguments: Arguments) -> Iterator[tuple[list[str], object]]:
     for key, values in arguments.lists():
         if key.startswith(f"{name}["):
             path = _steps(name, key)
@@ -127,7 +127,7 @@ def _steps(name: str, key: str) -> list[str]:
     return path
 
 
-def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
+def _put(tree: dict[str, Any], path: list[str], value: object) -> None:
     if not path:
         raise InvalidFilter("A parameter with empty brackets names nothing.")
     for step in path[:-1]:
@@ -139,7 +139,7 @@ def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
     tree[path[-1]] = value
 
 
-def _with_lists(name: str, value: Any, depth: int = 0) -> Any:
+def _with_lists(name: str, value: object, depth: int = 0) -> object:
     """Return a value with lists in place of objects that have numbers for names; raise TooDeep."""
     if depth > MAX_DEPTH:
         raise TooDeep(f"{name} nests deeper than {MAX_DEPTH} levels.")

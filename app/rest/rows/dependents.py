@@ -7,19 +7,21 @@ database deletes.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Column, ColumnElement, Select, delete, func, select, update
+from sqlalchemy import ColumnElement, Delete, Update, delete, func, select, update
 from werkzeug.exceptions import Conflict
 
+from app.database.columns import AnyColumn
 from app.database.dialects import Among
 from app.database.ids import key_value
 from app.database.session import connection
 from app.errors import REFERRED_TO, TooManyDependents
 from app.ids import Id
+from app.rest.rows.values import Statement
 from app.state import AppState
 
 #: Maximum rows with polymorphic dependents that one request deletes; each level counts as 100.
@@ -35,8 +37,8 @@ IDS = "ids"
 class Dependent(NamedTuple):
     """Rows that belong to those of a table, by their foreign key and the name of the model."""
 
-    key: Column[Any]
-    discriminator: Column[Any]
+    key: AnyColumn
+    discriminator: AnyColumn
     type_name: str
 
     @property
@@ -58,7 +60,7 @@ class Dependents:
 
     polymorphic: dict[str, list[Dependent]] = field(default_factory=dict)
     # The foreign keys by which the database deletes rows that have dependents.
-    cascading: dict[str, list[Column[Any]]] = field(default_factory=dict)
+    cascading: dict[str, list[AnyColumn]] = field(default_factory=dict)
 
 
 dependents = AppState[Dependents]("dependents", factory=lambda _app: Dependents())
@@ -72,7 +74,7 @@ def have_dependents(table: str) -> bool:
 
 @contextmanager
 def released_dependents(
-    key: Column[Any], conditions: Iterable[ColumnElement[bool]]
+    key: AnyColumn, conditions: Iterable[ColumnElement[bool]]
 ) -> Iterator[None]:
     """Delete or detach dependents of the rows that meet the conditions, with their ids in `key`.
 
@@ -101,7 +103,7 @@ class Deletion:
         self._open = deque[tuple[str, Sequence[Id]]]()
         self._found: list[tuple[Dependent, Sequence[Id]]] = []
 
-    def follow(self, key: Column[Any], chosen: Select[Any]) -> None:
+    def follow(self, key: AnyColumn, chosen: Statement) -> None:
         """Find dependents of the rows whose ids a statement selects; raise TooManyDependents."""
         self._add(key.table.name, chosen, {})
         while self._open:
@@ -118,14 +120,14 @@ class Deletion:
         for dependent, ids in self._found:
             key = dependent.key
             if dependent.is_deleted:
-                statement: Any = delete(key.table)
+                statement: Delete | Update = delete(key.table)
             else:
                 statement = update(key.table).values({key: None, dependent.discriminator: None})
             with connection() as database:
                 database.execute(statement.where(*dependent.belonging), _parameters(key, ids))
 
     def _follow(
-        self, key: Column[Any], conditions: Iterable[ColumnElement[bool]], ids: Sequence[Id]
+        self, key: AnyColumn, conditions: Iterable[ColumnElement[bool]], ids: Sequence[Id]
     ) -> None:
         """Find the rows that meet the conditions, which use these ids."""
         table = key.table
@@ -134,7 +136,7 @@ class Deletion:
             chosen = select(table.c.id).where(*conditions).limit(MAX_FOLLOWED + 1)
             self._add(table.name, chosen, _parameters(key, ids))
 
-    def _add(self, table: str, chosen: Select[Any], parameters: dict[str, Any]) -> None:
+    def _add(self, table: str, chosen: Statement, parameters: Mapping[str, list[Id]]) -> None:
         with connection() as database:
             found = set(database.scalars(chosen, parameters))
         new = [*(found - self._seen[table])]
@@ -146,5 +148,5 @@ class Deletion:
         self._open.extend((table, new[start : start + BATCH]) for start in batches)
 
 
-def _parameters(key: Column[Any], ids: Iterable[Id]) -> dict[str, list[Id]]:
+def _parameters(key: AnyColumn, ids: Iterable[Id]) -> dict[str, list[Id]]:
     return {IDS: [key_value(key, row_id) for row_id in ids]}

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from werkzeug.exceptions import Conflict
 
 from app.errors import OVERTAKEN, ValidationError
 from app.rest.visibility import Visibility
 
-from .repository import Repository, Row, Values
+from .repository import Repository
+from .values import Row, Values
 from .writer import Check
 
 # Values without an object in which something could be kept.
@@ -51,7 +51,7 @@ class EmbeddedObjects:
 
     def _kept(self, body: Values, row: Row) -> Values:
         """Return a body completed by the hidden values of a row's objects."""
-        kept: dict[str, Any] = {
+        kept: dict[str, object] = {
             name: visibility.keep(body[name], self.rows.value(row, attribute))
             for name, (attribute, visibility) in self.properties.items()
             if body.get(name) not in EMPTY

@@ -2,21 +2,24 @@
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import TypeVar
 
 import marshmallow
 from blinker import ANY, Signal
 from marshmallow import fields
-from sqlalchemy import ClauseElement, Column
+from sqlalchemy import ClauseElement
 
 from app.access.identity import Identity
+from app.database.columns import AnyColumn
 from app.fields.base import Field
 
-from .repository import NewRow, Row, Values
+from .values import NewRow, Row, Values
 
-Receiver = TypeVar("Receiver", bound=Callable[..., Any])
+Receiver = TypeVar("Receiver", bound=Callable[..., object])
+Item = TypeVar("Item", bound=NewRow)
 
 
 class Hook(Signal):
@@ -32,19 +35,19 @@ class Hook(Signal):
         # copied from.
         self._origin = origin
 
-    def connect(self, receiver: Receiver, sender: Any = ANY, weak: bool = False) -> Receiver:
+    def connect(self, receiver: Receiver, sender: object = ANY, weak: bool = False) -> Receiver:
         """Connect a function `(resource, event)`, to all copies too."""
         for copied in self._copies:
             copied.connect(receiver, sender, weak)
         return super().connect(receiver, sender, weak)
 
-    def disconnect(self, receiver: Callable[..., Any], sender: Any = ANY) -> None:
+    def disconnect(self, receiver: Callable[..., object], sender: object = ANY) -> None:
         """Disconnect a function, from all copies too."""
         for copied in self._copies:
             copied.disconnect(receiver, sender)
         super().disconnect(receiver, sender)
 
-    def receivers_for(self, sender: Any) -> Iterator[Callable[..., Any]]:  # type: ignore[override]
+    def receivers_for(self, sender: object) -> Iterator[Callable[..., object]]:  # type: ignore[override]
         """Yield the receivers in order."""
         connected = set(super().receivers_for(sender))
         for kept in list(self.receivers.values()):
@@ -94,13 +97,18 @@ class LoadEvent:
 class SavedValues:
     """The values that `before_save` may change, and the check of the result."""
 
-    def __init__(self, columns: Mapping[str, Column[Any]], schema: marshmallow.Schema) -> None:
-        """Check values of these columns by the fields of a schema."""
-        self._columns = columns
-        self._fields = {
+    def __init__(
+        self, columns: Mapping[str, AnyColumn], make_schema: Callable[[], marshmallow.Schema]
+    ) -> None:
+        """Check values of these columns by the fields of a schema, made if there are hooks."""
+        self._columns, self._make_schema = columns, make_schema
+
+    @cached_property
+    def _fields(self) -> Mapping[str, Field]:
+        """The fields by attribute; without functions, which have no type to check."""
+        return {
             field.attribute or name: field
-            for name, field in schema.fields.items()
-            # A function has no type to check.
+            for name, field in self._make_schema().fields.items()
             if not isinstance(field, fields.Function)
         }
 
@@ -110,22 +118,26 @@ class SavedValues:
         Objects and arrays are copied. Anything that is not a column, such as a password, is left
         out; of an entity, anything that is not a property, too.
         """
-        values = item if isinstance(item, Mapping) else self._of_entity(item)
+        values = item if isinstance(item, dict) else self._of_entity(item)
         return {
             name: deepcopy(value) if isinstance(value, dict | list) else value
             for name, value in values.items()
             if name in self._columns
         }
 
-    def put(self, item: NewRow, values: Values) -> NewRow:
+    def put(self, item: Item, values: Values) -> Item:
         """Return the item with the values that a hook left, after checking them.
 
         Raises ValidationError, and ValueError for unknown attributes.
         """
         checked = self._check(values, self.of(item))
-        if isinstance(item, Mapping):
-            rest = {name: value for name, value in item.items() if name not in self._columns}
-            return {**rest, **checked}
+        if isinstance(item, dict):
+            # Not in place: the items of a change are shared by its rows.
+            item = copy(item)
+            for name in item.keys() & self._columns.keys():
+                del item[name]
+            item.update(checked)
+            return item
         for name, value in checked.items():
             setattr(item, name, value)
         return item

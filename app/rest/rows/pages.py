@@ -1,14 +1,35 @@
-"""Reading the rows of a response up to its maximum size."""
+"""Reading the rows of a response, up to its maximum size.
+
+Their statements are compiled once, or read in parts if they are large.
+"""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from json.encoder import encode_basestring_ascii
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from app.errors import InvalidFilter
+from flask import current_app
+from sqlalchemy import ColumnElement, Connection, Result, bindparam
+from sqlalchemy.sql.visitors import iterate
+
+from app.access.policy import Grant
+from app.database.columns import AnyColumn
+from app.database.dialects import reads_whole_results
+from app.database.execution import PARTITION
+from app.database.reading import RowReader
+from app.database.session import connection, db, transaction
+from app.database.statements import PreparedStatement
+from app.errors import DatabaseTimeout, InvalidFilter
+from app.fields import json as json_fields
+from app.fields.base import MAX_TEXT
+from app.rest.filters.columns import is_json, is_text
 from app.rest.filters.tree import Filter
+
+from .values import Row, Statement
 
 #: Maximum included objects of a response; each counts as often as it occurs.
 MAX_OBJECTS = 10_000
@@ -26,7 +47,7 @@ JSON_COST = 2
 class Page(NamedTuple):
     """The rows of one page, and whether there are more after it."""
 
-    rows: Sequence[Any]
+    rows: Sequence[Row]
     more: bool
 
 
@@ -40,24 +61,25 @@ class RowSize:
     texts: Sequence[int]
     jsons: Sequence[int]
 
-    def of(self, row: Sequence[Any]) -> int:
+    def of(self, row: Row) -> int:
         """Return the bytes of a row."""
+        values: Sequence[Any] = row  # type: ignore[assignment]  # A tuple.
         size = self.names
         for column in self.texts:
-            size += len(encode_basestring_ascii(row[column] or ""))
+            size += len(encode_basestring_ascii(values[column] or ""))
         for column in self.jsons:
-            size += JSON_COST * len(json.dumps(row[column]))
+            size += JSON_COST * len(json.dumps(values[column]))
         return size
 
 
-def read_page(found: Iterable[Any], row_size: RowSize, filter_: Filter) -> Page:
+def read_page(found: Iterable[Row], row_size: RowSize, filter_: Filter) -> Page:
     """Read the rows of a page; the limit of the statement must exceed the filter's by one.
 
     If the client set no limit, the page ends at the maximum size. If it set one, a page that
     exceeds the maximum raises InvalidFilter, because clients compute their next `skip` from a full
     page.
     """
-    rows: list[Any] = []
+    rows: list[Row] = []
     size, most = 0, MAX_BYTES // 2 if filter_.include else MAX_BYTES
     for row in found:
         size += row_size.of(row)
@@ -68,7 +90,7 @@ def read_page(found: Iterable[Any], row_size: RowSize, filter_: Filter) -> Page:
     return Page(rows, more=False)
 
 
-def _check_whole(rows: Sequence[Any], filter_: Filter, most: int) -> None:
+def _check_whole(rows: Sequence[Row], filter_: Filter, most: int) -> None:
     if len(rows) < filter_.limit and filter_.has_limit:
         raise InvalidFilter(
             f"limit: {len(rows)} of these rows have {most:,} bytes, which is as much as an answer "
@@ -103,8 +125,8 @@ class Budget:
             )
 
     def read(
-        self, path: str, found: Iterable[Any], row_size: RowSize, times: Callable[[Any], int]
-    ) -> list[Any]:
+        self, path: str, found: Iterable[Row], row_size: RowSize, times: Callable[[Row], int]
+    ) -> list[Row]:
         """Read the rows of an include at a path; raise InvalidFilter beyond the budget.
 
         `times` returns how often the object of a row occurs in the response.
@@ -133,3 +155,115 @@ class Budget:
             f"{path}: an answer includes at most {most}; ask for fewer rows with limit, or for "
             "fewer fields."
         )
+
+
+Read = TypeVar("Read")
+# Returns the statement for rows that meet conditions; it may have parameters.
+Build = Callable[[list[ColumnElement[bool]]], Statement]
+
+#: Maximum characters of a statement's rows that PostgreSQL sends all at once.
+MAX_CHARACTERS = 16_000_000
+#: Most recently used compiled statements that a process keeps for lists and includes.
+# About 50 kB each; a list has one for each of its includes.
+MAX_STATEMENTS = 128
+
+
+def max_characters(column: AnyColumn) -> int:
+    """Return the maximum characters of a column: of text or JSON, 0 for others."""
+    if is_json(column):
+        return json_fields.MAX_LENGTH
+    return (column.type.length or MAX_TEXT) if is_text(column) else 0  # type: ignore[attr-defined]
+
+
+class KeptStatement:
+    """A statement for rows that callers may read, compiled at its second execution.
+
+    It has one version for callers who may read all rows, and one for those who may read their own;
+    building it would be most of the work of a short response.
+    """
+
+    def __init__(self, owner: AnyColumn | None, build: Build, reader: RowReader) -> None:
+        """Read the rows of the statement that `build` returns; `owner` is the column of owners."""
+        self._owner = owner
+        self._build = build
+        self._reader = reader
+        # By whether only the caller's own rows are permitted.
+        self._executed: set[bool] = set()
+
+    def read(
+        self,
+        grant: Grant,
+        values: Mapping[str, object],
+        characters: int,
+        read: Callable[[Iterable[Row]], Read],
+    ) -> Read:
+        """Execute it in the scope of a grant, with values for its parameters.
+
+        Returns the result of a function of its rows, which may have `characters` in all.
+        """
+        own = grant.only_own and self._owner is not None
+        if (own or not grant.scope(self._owner)) and not _is_read_in_parts(characters):
+            if own in self._executed and (prepared := _prepare(self, own)):
+                return prepared.read({**values, "owner": grant.user_id}, read)
+            self._executed.add(own)
+        statement = self._build(grant.scope(self._owner))
+        return read_rows(self._reader, statement, values, characters, read)
+
+    def prepare(self, own: bool) -> PreparedStatement | None:
+        """Compile it for callers who may read their own rows, or all; None if impossible."""
+        own_rows = [self._owner == bindparam("owner")] if own and self._owner is not None else []
+        statement = self._build(own_rows)
+        # SQLAlchemy writes lists of values into a statement at each execution.
+        has_lists = any(getattr(part, "expanding", False) for part in iterate(statement))
+        return None if has_lists else self._reader.prepare(statement)
+
+
+_prepare = lru_cache(maxsize=MAX_STATEMENTS)(KeptStatement.prepare)
+
+
+def read_rows(
+    reader: RowReader,
+    statement: Statement,
+    values: Mapping[str, object],
+    characters: int,
+    read: Callable[[Iterable[Row]], Read],
+) -> Read:
+    """Return the result of a function of a statement's rows, which may have `characters` in all.
+
+    Raises DatabaseTimeout if reading them in parts takes longer than one statement may.
+    """
+    if _is_read_in_parts(characters):
+        return _read_in_parts(statement, values, read)
+
+    def work(database: Connection) -> Read:
+        with database.execute(statement, values) as result:
+            return read(chain.from_iterable(result.partitions(PARTITION)))
+
+    return reader.read(work)
+
+
+def _read_in_parts(
+    statement: Statement,
+    values: Mapping[str, object],
+    read: Callable[[Iterable[Row]], Read],
+) -> Read:
+    in_parts = {"stream_results": True, "max_row_buffer": PARTITION}
+    with transaction(), connection() as database:
+        deadline = time.monotonic() + current_app.config["STATEMENT_TIMEOUT"]
+        with database.execute(statement, values, execution_options=in_parts) as result:
+            return read(_until(deadline, result))
+
+
+def _is_read_in_parts(characters: int) -> bool:
+    """Return True if rows with this maximum of characters are read in parts.
+
+    A server-side cursor needs a transaction, and a round trip for each part.
+    """
+    return characters > MAX_CHARACTERS and reads_whole_results(db.engine.dialect)
+
+
+def _until(deadline: float, result: Result[Any]) -> Iterator[Row]:
+    for row in result:
+        if time.monotonic() > deadline:
+            raise DatabaseTimeout()
+        yield row

@@ -1,17 +1,23 @@
-"""References to other rows in request bodies must be to existing rows that the caller may read.
+"""References to other rows, and owners, in request bodies.
 
-Otherwise responses would reveal which ids exist, and anyone could attach rows to others' rows.
+References must be to existing rows that the caller may read. Otherwise responses would reveal which
+ids exist, and anyone could attach rows to others' rows. Callers own what they create: naming
+another owner requires the permission to change other users' rows.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
+from app.access.identity import current_identity
+from app.access.policy import find_grant
 from app.errors import ValidationError
-from app.ids import Id
+from app.ids import Id, IdForm
+from app.rest.relations import BELONGS_TO, Relation
 
-from .repository import Values
+from .repository import Repository
+from .values import Conditions, Values
 
 # The same message for missing rows and for rows that the caller may not read.
 UNKNOWN_REFERENCE = "is not the id of a row that you may read"
@@ -107,7 +113,7 @@ def check_common_references(references: Sequence[AnyReference], values: Values) 
 
 
 def check_changed_references(
-    references: Sequence[AnyReference], values: Values, find_value: Callable[[str], Any]
+    references: Sequence[AnyReference], values: Values, find_value: Callable[[str], object]
 ) -> None:
     """Check references in a change of a row; unchanged ones are accepted.
 
@@ -146,3 +152,125 @@ def _others(
             if item.get(key, known[key]) != known[key]:
                 is_id = key == reference.attribute
                 yield place, reference.names[key], UNKNOWN_REFERENCE if is_id else UNKNOWN_TYPE
+
+
+class Target(Protocol):
+    """A collection to whose rows others refer."""
+
+    @property
+    def rows(self) -> Repository:
+        """Its rows."""
+
+    @property
+    def readable(self) -> Conditions:
+        """The conditions for the rows that the caller may read."""
+
+    @property
+    def id_form(self) -> IdForm:
+        """The form of the ids."""
+
+
+# Returns a collection by name, in the context of its app.
+FindTarget = Callable[[str], Target]
+
+
+def references_of(
+    relations: Iterable[Relation], written: Mapping[str, str], find: FindTarget, free_key: str
+) -> list[AnyReference]:
+    """Return the references, by belongsTo relations, that clients may write.
+
+    `written` are properties by attribute. The `free_key` may refer to any row, even one that the
+    caller may not read.
+    """
+    return [
+        _reference(relation, written, find, is_free=relation.foreign_key == free_key)
+        for relation in relations
+        if relation.kind == BELONGS_TO and written.keys() & relation.attributes
+    ]
+
+
+def _reference(
+    relation: Relation, written: Mapping[str, str], find: FindTarget, is_free: bool
+) -> AnyReference:
+    key = relation.foreign_key
+    if relation.has_types:
+        names = {name: written.get(name, name) for name in relation.attributes}
+        find_typed = partial(_find_typed, relation, find)
+        return TypedReference(names, key, relation.discriminator, find_typed)
+    find_rows = _find_existing if is_free else _find_readable
+    return Reference(written[key], key, partial(find_rows, find, relation.target))
+
+
+def _find_readable(find: FindTarget, name: str, row_ids: Collection[Id]) -> set[Id]:
+    """Return those of the ids that belong to a collection's rows which the caller may read."""
+    target = find(name)
+    return target.rows.existing(row_ids, target.readable)
+
+
+def _find_existing(find: FindTarget, name: str, row_ids: Collection[Id]) -> set[Id]:
+    """Return those of the ids that belong to rows of a collection."""
+    return find(name).rows.existing(row_ids, [])
+
+
+def _find_typed(
+    relation: Relation, find: FindTarget, type_: object, row_ids: Collection[Id]
+) -> set[Id] | None:
+    """Return those of the ids that belong to a model's rows which the caller may read.
+
+    None if the relation does not lead to such a model.
+    """
+    name = relation.resource_of(type_)
+    if name is None:
+        return None
+    parse = find(name).id_form.parse
+    parsed = {row_id: parse(str(row_id)) for row_id in row_ids}
+    known = {row_id for row_id in parsed.values() if row_id is not None}
+    readable = _find_readable(find, name, known) if known else set()
+    return {given for given, row_id in parsed.items() if row_id in readable}
+
+
+def may_name_others(model: str) -> bool:
+    """Return True if the caller may change other users' rows."""
+    return find_grant(model, "patchAttributes").decision.others
+
+
+def gives_away(key: str, values: Values, find_value: Callable[[str], object]) -> bool:
+    """Return True if a change gives a row of the caller to another user.
+
+    `key` is the attribute of the owner, and `find_value` returns the row's value of it.
+    """
+    user_id = current_identity().user_id
+    return key in values and values[key] != user_id and find_value(key) == user_id
+
+
+def check_owner(name: str, key: str, values: Values, find_value: Callable[[str], object]) -> None:
+    """Raise ValidationError for a change of a row that names a new owner.
+
+    Applies to callers who may not name others. `name` is the property of the owner, `key` the
+    attribute, and `find_value` returns the row's value of it.
+    """
+    if find_value(key) != values[key]:
+        raise ValidationError({name: [UNKNOWN_REFERENCE]})
+
+
+def check_common_owner(model: str, name: str, key: str, values: Values) -> None:
+    """Raise ValidationError for a change of many rows that names an owner without permission.
+
+    The rows are the caller's, who may be named, unless dynamic roles permit others' rows, which the
+    caller would take over.
+    """
+    if key not in values or may_name_others(model):
+        return
+    is_own = values[key] == current_identity().user_id
+    if not is_own or find_grant(model, "updateAll").by_row:
+        raise ValidationError({name: [UNKNOWN_REFERENCE]})
+
+
+def owner_to_fix(model: str, own: Values, fixed: Values, items: Sequence[Values]) -> Values:
+    """Return the owner that new rows must have, if the caller may not name another one.
+
+    `own` is the caller as the owner; `fixed` are the values determined by the path.
+    """
+    named = own.keys() - fixed.keys()
+    others = any(item.get(key, own[key]) != own[key] for key in named for item in items)
+    return {} if others and may_name_others(model) else own

@@ -1,17 +1,15 @@
 """The repository of a model: its rows in SQL, independent of callers and JSON."""
 
 from collections import namedtuple
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property, lru_cache, partial
 from typing import Any, ClassVar
 
 from sqlalchemy import (
-    Column,
     ColumnDefault,
     ColumnElement,
     Integer,
-    Select,
     Update,
     bindparam,
     delete,
@@ -25,6 +23,7 @@ from sqlalchemy import (
 )
 
 from app.access.policy import Grant
+from app.database.columns import AnyColumn
 from app.database.dialects import count_on_after
 from app.database.ids import ObjectId, TextId, UuidId, new_id
 from app.database.reading import PRIMARY, RowReader
@@ -37,19 +36,9 @@ from app.rest.filters.columns import is_json, is_text
 from app.rest.filters.tree import Filter
 
 from .dependents import have_dependents, released_dependents
-from .pages import Page, RowSize, read_page, size_of_names
-from .results import max_characters, read_rows
+from .pages import Page, RowSize, max_characters, read_page, read_rows, size_of_names
+from .values import Condition, Conditions, Element, NewRow, Row, Statement, Values
 
-# A condition in SQL; subclasses of the repository may have others.
-Condition = Any
-# Conditions that rows must meet, such as `[Note.stars > 3]`.
-Conditions = Iterable[Condition]
-# A row's values by attribute of the model, or by JSON name.
-Values = dict[str, Any]
-# A named tuple of the visible columns, whose names differ between models.
-Row = Any
-# The result of `prepare_insert` for a new row: values, or an entity of the model.
-NewRow = Any
 # Created once; a number would become a parameter of each query.
 LIMIT = bindparam("limit_", type_=Integer)
 
@@ -81,9 +70,9 @@ class Repository:
 
     def __init__(
         self,
-        model: type[Any],
-        properties: Mapping[str, Column[Any]],
-        owner: Column[Any] | None,
+        model: type[object],
+        properties: Mapping[str, AnyColumn],
+        owner: AnyColumn | None,
         restriction: Sequence[ColumnElement[bool]] = (),
     ) -> None:
         """Return rows with the columns of `properties`; `owner` is the column of owner ids.
@@ -95,7 +84,7 @@ class Repository:
         self._properties = properties
         self.columns = list(properties.values())
         self.owner = owner
-        self._table_columns: Mapping[str, Column[Any]] = inspect(model).columns
+        self._table_columns: Mapping[str, AnyColumn] = inspect(model).columns
         self.key = self._table_columns["id"]
         self._text_columns = [
             place
@@ -108,7 +97,7 @@ class Repository:
             name: most for name, column in properties.items() if (most := max_characters(column))
         }
         self._by_id = self.key.asc()
-        self._all_rows: Select[Any] = select(*self.columns).where(*restriction)
+        self._all_rows: Statement = select(*self.columns).where(*restriction)
         # One statement for each combination of columns with values.
         self._insert_statement = lru_cache(maxsize=64)(self._make_insert)
 
@@ -122,11 +111,15 @@ class Repository:
 
     def owned_by(self, user_id: Id | None) -> Condition:
         """Return the condition that a row belongs to a user."""
-        return false() if self.owner is None else self.owner == user_id
+        if self.owner is None:
+            return false()
+        condition: Condition = self.owner == user_id
+        return condition
 
     def by_id(self, row_id: Id) -> Condition:
         """Return the condition that a row has an id."""
-        return self.key == row_id
+        condition: Condition = self.key == row_id
+        return condition
 
     def transaction(self) -> AbstractContextManager[None]:
         """Return the context of an atomic operation."""
@@ -139,7 +132,7 @@ class Repository:
         characters = self.characters(filter_, most)
         return read_rows(self.reader, statement, {"limit_": most}, characters, read)
 
-    def page_statement(self, conditions: Conditions, filter_: Filter) -> Select[Any]:
+    def page_statement(self, conditions: Conditions, filter_: Filter) -> Statement:
         """Return the statement for a page of rows and one more row."""
         query = self._all_rows if filter_.fields is None else self._selected(filter_)
         query = query.where(*conditions, *self.conditions(filter_))
@@ -167,18 +160,18 @@ class Repository:
             return self._max_characters.keys() & {*filter_.withheld} - {*filter_.kept}
         return self._max_characters.keys() - filter_.fields - {*filter_.kept}
 
-    def _selected(self, filter_: Filter) -> Select[Any]:
+    def _selected(self, filter_: Filter) -> Statement:
         return select(*self.columns_for(filter_)).where(*self.restriction)
 
     def conditions(self, filter_: Filter) -> list[ColumnElement[bool]]:
         """Return the conditions for the rows that a filter selects."""
         return sql.conditions(filter_.where, self._properties)
 
-    def order(self, filter_: Filter) -> list[ColumnElement[Any]]:
+    def order(self, filter_: Filter) -> list[Element]:
         """Return the columns to order by, ending with the id, so that pages do not overlap."""
         return [*sql.orders(filter_.order, self._properties), self._by_id]
 
-    def columns_for(self, filter_: Filter) -> list[ColumnElement[Any]]:
+    def columns_for(self, filter_: Filter) -> list[Element]:
         """Return the columns to select; NULL for text and JSON that the filter leaves out."""
         left_out = self._left_out(filter_)
         return [
@@ -190,17 +183,19 @@ class Repository:
         """Return one row within these conditions, or None."""
         conditions = list(conditions)
         if not conditions:
-            return self._row_by_id.first({"row": row_id})
+            row: Row | None = self._row_by_id.first({"row": row_id})
+            return row
         statement = self._all_rows.where(self.key == row_id, *conditions)
         return self.reader.read(lambda database: database.execute(statement).first())
 
     def read(self, row_id: Id, grant: Grant) -> Row | None:
         """Return one row that a grant covers, or None."""
         if grant.only_own and self.owner is not None:
-            return self._row_of_owner.first({"row": row_id, "owner": grant.user_id})
+            row: Row | None = self._row_of_owner.first({"row": row_id, "owner": grant.user_id})
+            return row
         return self.get(row_id, grant.scope(self.owner))
 
-    def existing(self, row_ids: Iterable[Any], conditions: Conditions) -> set[Any]:
+    def existing(self, row_ids: Iterable[Id | None], conditions: Conditions) -> set[Id]:
         """Return those of the ids that belong to rows within the conditions."""
         statement = select(self.key).where(self.key.in_(row_ids), *conditions, *self.restriction)
         return self.reader.read(lambda database: set(database.scalars(statement)))
@@ -242,10 +237,11 @@ class Repository:
         """
         return values
 
-    def insert(self, items: Sequence[NewRow]) -> Sequence[Row]:
+    def insert(self, items: Sequence[Any]) -> Sequence[Row]:
         """Store new rows, all or none; return them in the same order.
 
-        Ids that the database generates are higher than the given ones.
+        The items are those of `prepare_insert`. Ids that the database generates are higher than
+        the given ones.
         """
         given = [item["id"] for item in items if isinstance(item.get("id"), int)]
         if not given:
@@ -254,7 +250,7 @@ class Repository:
             count_on_after(database, self.key.table, max(given))
             return self._insert(items)
 
-    def _insert(self, items: Sequence[NewRow]) -> Sequence[Row]:
+    def _insert(self, items: Sequence[Values]) -> Sequence[Row]:
         if len(items) == 1:
             values = self.with_defaults(items[0])
             return [self._insert_statement(tuple(values)).first(values)]
@@ -326,10 +322,10 @@ class Repository:
 
     def from_entities(self, entities: Iterable[object]) -> list[Row]:
         """Return entities as the row tuples that the other methods return."""
-        names = self._row._fields
+        names = [column.key for column in self.columns]
         return [self._row(*(getattr(entity, name) for name in names)) for entity in entities]
 
-    def column(self, name: str) -> Column[Any]:
+    def column(self, name: str) -> AnyColumn:
         """Return the column of an attribute of the model."""
         return self._table_columns[name]
 
@@ -339,7 +335,8 @@ class Repository:
         An attribute may have the name of a tuple's method, such as `count`.
         """
         place = self._places.get(name)
-        return None if place is None else row[place]
+        # Subclasses whose rows are no tuples override this.
+        return None if place is None else row[place]  # type: ignore[index]
 
     @cached_property
     def _places(self) -> Mapping[str, int]:
@@ -348,7 +345,7 @@ class Repository:
         return {names[id(column)]: place for place, column in enumerate(self.columns)}
 
     @cached_property
-    def _row(self) -> type[Row]:
+    def _row(self) -> Callable[..., Any]:
         return namedtuple("Row", [column.key for column in self.columns])
 
     @cached_property
@@ -391,5 +388,7 @@ class Repository:
 
     def _make_insert(self, names: tuple[str, ...]) -> PreparedStatement:
         """Return the statement that inserts one row with values for these columns."""
-        values: dict[Any, Any] = {self._table_columns[name]: bindparam(name) for name in names}
+        values: dict[AnyColumn, object] = {
+            self._table_columns[name]: bindparam(name) for name in names
+        }
         return PreparedStatement(insert(self.key.table).values(values).returning(*self.columns))

@@ -11,7 +11,7 @@ from app.fields.base import Schema
 from app.fields.json import MAX_LENGTH, Object, check_json
 from app.rest.filters.tree import OTHERS
 
-from .repository import Values
+from .values import Values
 
 # The attribute of OTHERS, the property that holds them; clients see neither.
 ATTRIBUTE = "others_"
@@ -26,7 +26,7 @@ class OpenSchema(Schema):
     others_ = Object(data_key=OTHERS, load_default=dict)
 
     @pre_load
-    def collect(self, data: Any, **_options: Any) -> Any:
+    def collect(self, data: Any, **_options: object) -> Any:
         """Move the unknown properties into OTHERS."""
         if not isinstance(data, dict):
             return data
@@ -41,7 +41,7 @@ def flatten(dumped: Values) -> Values:
     return {**(dumped.pop(OTHERS, None) or {}), **dumped}
 
 
-def merge_others(values: Values, find_row: Callable[[], Any]) -> None:
+def merge_others(values: Values, find_row: Callable[[], object]) -> None:
     """Merge a change's undeclared properties with the row's; raise ValidationError."""
     values[ATTRIBUTE] = {**(getattr(find_row(), ATTRIBUTE) or {}), **values[ATTRIBUTE]}
     try:

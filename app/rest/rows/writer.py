@@ -9,9 +9,10 @@ from app.errors import TooManyRows
 from app.ids import Id
 from app.state import AppState
 
-from .hooks import DeleteEvent, Hook, SavedValues, SaveEvent
-from .repository import Condition, Conditions, NewRow, Repository, Row, Values
+from .hooks import DeleteEvent, Hook, Item, SavedValues, SaveEvent
+from .repository import Repository
 from .scopes import MAX_CHECKED, Outcome
+from .values import Condition, Conditions, NewRow, Row, Values
 
 #: Maximum rows that one request changes or deletes if hooks are called.
 MAX_ROWS = 500
@@ -23,6 +24,10 @@ Store = Callable[[Conditions, Values], Sequence[Row]]
 
 class Hooks(Protocol):
     """A resource with hooks."""
+
+    @property
+    def name(self) -> str:
+        """Its name in rules."""
 
     @property
     def before_save(self) -> Hook:
@@ -41,26 +46,6 @@ class Hooks(Protocol):
         """Sent afterwards."""
 
 
-class Hooked(Protocol):
-    """A collection whose rows are written with the hooks of its resource."""
-
-    @property
-    def name(self) -> str:
-        """The name of the collection in rules."""
-
-    @property
-    def resource(self) -> Hooks:
-        """The resource as served by an app."""
-
-    @property
-    def new_values(self) -> SavedValues:
-        """The values of new rows, as hooks see them."""
-
-    @property
-    def changed_values(self) -> SavedValues:
-        """The values of changes, as hooks see them."""
-
-
 class Writer:
     """Writes rows: by one statement, or, if there are hooks, one by one in a transaction.
 
@@ -69,10 +54,13 @@ class Writer:
     called, the access error is raised and nothing is stored.
     """
 
-    def __init__(self, collection: Hooked, rows: Repository) -> None:
-        self._collection, self._resource = collection, collection.resource
-        self._rows = rows
-        self._before, self._after = self._resource.before_save, self._resource.after_save
+    def __init__(
+        self, resource: Hooks, rows: Repository, new: SavedValues, changed: SavedValues
+    ) -> None:
+        """Write the rows of a resource; hooks see `new` and `changed` of the values."""
+        self._resource, self._rows = resource, rows
+        self._new, self._changed = new, changed
+        self._before, self._after = resource.before_save, resource.after_save
 
     def insert(
         self,
@@ -106,7 +94,7 @@ class Writer:
             self._outcome(required).check(row_ids)
 
     def _outcome(self, required: Sequence[Condition]) -> Outcome:
-        return Outcome(self._rows, self._collection.name, required)
+        return Outcome(self._rows, self._resource.name, required)
 
     def _insert(self, items: Sequence[NewRow], outcome: Outcome | None = None) -> Sequence[Row]:
         """Store new rows, calling the hooks."""
@@ -115,14 +103,13 @@ class Writer:
                 outcome.check_new(items)
             return self._rows.insert(items)
         rows: list[Row] = []
-        values = self._collection.new_values
         with self._rows.transaction():
             for item in items:
-                new = self._before_save(values, item, None)
+                new = self._before_save(self._new, item, None)
                 if outcome:
                     outcome.check_new([new])
                 [row] = self._rows.insert([new])
-                self._after_save(values.of(new), row, is_new=True)
+                self._after_save(self._new.of(new), row, is_new=True)
                 rows.append(row)
         return rows
 
@@ -184,15 +171,14 @@ class Writer:
                 outcome.check_change(chosen, values)
             return store(chosen, values)
         changed: list[Row] = []
-        known = self._collection.changed_values
         with self._rows.transaction():
             for row in self._lock_all(chosen):
-                given = self._before_save(known, values, row)
+                given = self._before_save(self._changed, values, row)
                 if outcome:
                     outcome.check_change([self._rows.by_id(row.id)], given)
                 # None if a hook has deleted it.
                 for stored in store([self._rows.by_id(row.id)], given):
-                    self._after_save(known.of(given), stored, is_new=False)
+                    self._after_save(self._changed.of(given), stored, is_new=False)
                     changed.append(stored)
         return changed
 
@@ -259,7 +245,7 @@ class Writer:
         for row in self._rows.lock_all(conditions, 1):
             check(row)
 
-    def _before_save(self, known: SavedValues, item: NewRow, row: Row | None) -> NewRow:
+    def _before_save(self, known: SavedValues, item: Item, row: Row | None) -> Item:
         """Call `before_save` for a row; return the values to store."""
         event = SaveEvent(current_identity(), known.of(item), row, is_new=row is None)
         self._before.send(self._resource, event=event)

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from flask import current_app, jsonify, request
 from flask.typing import ResponseReturnValue
@@ -18,18 +17,17 @@ from app.rest.collection import Collection
 from app.rest.creation import create_rows
 from app.rest.endpoint import Endpoint, declare, declared_by, endpoints_of
 from app.rest.relations import Relation
-from app.rest.requests.bodies import read_body, read_items
+from app.rest.requests.bodies import Body, read_body, read_items
 from app.rest.requests.parameters import is_given, parse_parameter, read_parameter
 from app.rest.resource import Resource
 from app.rest.rows.dependents import DELETION_ERRORS
-from app.rest.rows.repository import Conditions, Row
 from app.rest.rows.scopes import WriteScope
+from app.rest.rows.values import Conditions, Row
 from app.rest.rows.writer import MAX_ROWS
 from app.settings import is_compatible
 
-from .lists import find_list, read_list
+from .lists import find_list, read_list, respond_page
 from .own_endpoints import bind_own, describe_own
-from .paging import respond_page
 from .read_only import without_echo
 from .relations import declared_relation_endpoints, relation_endpoints
 from .serialization import respond_created, respond_selected
@@ -138,7 +136,7 @@ class RowViews:
         return is_compatible(current_app.config) and not self.collection.resource.finds_deleted
 
     def _update_one(
-        self, row_id: Id, scope: WriteScope, body: dict[str, Any], partial: bool
+        self, row_id: Id, scope: WriteScope, body: Body, partial: bool
     ) -> ResponseReturnValue:
         check = check_first(self.collection, row_id, scope.conditions)
         changes = without_echo(self.collection, row_id, scope.conditions, body)
@@ -262,7 +260,7 @@ class CollectionViews(RowViews):
         query = read_list(self.collection)
         return respond_selected(self.collection, row, query.filter_, query.includes)
 
-    def _create(self, grant: Grant, body: dict[str, Any]) -> ResponseReturnValue:
+    def _create(self, grant: Grant, body: Body) -> ResponseReturnValue:
         """Create the row of an upsert, if the caller may create one."""
         creation = authorize(self.collection.name, CREATE)
         # A row that does not exist has no owner.
@@ -281,7 +279,8 @@ class CollectionViews(RowViews):
         row_id = self.collection.id_form.parse(str(body[key]))
         if self.collection.resource.id_on_create and not self._exists(row_id):
             return self._create(grant, body)
-        row_id = self.collection.or_404(body[key], row_id)
+        if row_id is None:
+            raise ModelNotFound(self.collection.singular, body[key])
         scope = self.collection.write_scope(grant)
         return self._update_one(row_id, scope, {**body, key: row_id}, partial)
 

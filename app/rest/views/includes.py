@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Column, FromClause, func, select
+from sqlalchemy import FromClause, func, select
 
 from app.access.policy import Grant, find_grant
+from app.database.columns import AnyColumn
 from app.database.dialects import Among
 from app.database.ids import key_value
 from app.errors import InvalidFilter, quote
@@ -16,8 +17,9 @@ from app.rest.collection import Collection, served_collections
 from app.rest.filters.bounds import check_cost
 from app.rest.filters.tree import Filter
 from app.rest.relations import Relation
-from app.rest.rows.repository import LIMIT, Conditions
-from app.rest.rows.results import KeptStatement, Statement
+from app.rest.rows.pages import KeptStatement
+from app.rest.rows.repository import LIMIT
+from app.rest.rows.values import Conditions, Row, Statement
 from app.rest.scoped import target_of
 from app.rest.visibility import Visibility
 
@@ -94,15 +96,15 @@ class Include:
         grant = find_grant(self.target.name, method)
         return grant if grant.decision else None
 
-    def values(self, rows: Sequence[Any]) -> list[Any]:
+    def values(self, rows: Sequence[Row]) -> list[Any]:
         """Return the values of the relation's attribute in the rows that it is included into."""
         return self.values_of(rows, self.relation.foreign_key)
 
-    def values_of(self, rows: Sequence[Any], attribute: str) -> list[Any]:
+    def values_of(self, rows: Sequence[Row], attribute: str) -> list[Any]:
         """Return the values of an attribute in the rows that it is included into."""
         return [self.parent.rows.value(row, attribute) for row in rows]
 
-    def references(self, rows: Sequence[Any]) -> Iterator[tuple[str, Id | None]]:
+    def references(self, rows: Sequence[Row]) -> Iterator[tuple[str, Id | None]]:
         """Yield the resource and id that each row leads to, if the scope applies to it."""
         names = self.values_of(rows, self.relation.discriminator)
         for name, value in zip(names, self.values(rows), strict=True):
@@ -110,7 +112,7 @@ class Include:
             include = self.by_resource.get(resource)
             yield resource, include.target.id_form.parse(str(value)) if include else None
 
-    def ids_of_parents(self, rows: Sequence[Any]) -> list[Any]:
+    def ids_of_parents(self, rows: Sequence[Row]) -> list[Id]:
         """Return the ids of the rows that it is included into, in the foreign key's type."""
         if not self.relation.discriminator:
             return [row.id for row in rows]
@@ -162,7 +164,7 @@ class Include:
         rows = self.target.rows
         return [*conditions, *rows.conditions(self.filter_), *rows.restriction]
 
-    def _with_links(self) -> tuple[FromClause, Column[Any]]:
+    def _with_links(self) -> tuple[FromClause, AnyColumn]:
         """Return the table of the target, and the column with the ids of its parents.
 
         The model in between, if any, is joined.

@@ -20,7 +20,7 @@ from app.rest.endpoint import NO_CONTENT, declare
 from app.rest.relations import Relation
 from app.rest.requests.bodies import read_body, read_items
 from app.rest.rows.dependents import DELETION_ERRORS
-from app.rest.rows.repository import Condition, Conditions, NewRow, Row, Values
+from app.rest.rows.values import Condition, Conditions, NewRow, Row, Values
 from app.rest.rows.writer import MAX_ROWS
 from app.settings import is_compatible
 
@@ -47,7 +47,7 @@ class Links:
             None,
         )
 
-    def of(self, parent_id: Id) -> Any:
+    def of(self, parent_id: Id) -> Condition:
         """Return the condition for a parent's links."""
         return self._relation.link(self._relation.foreign_key) == parent_id
 
@@ -85,7 +85,7 @@ class Links:
         new = self._relation.new_link_id() if model.resource.id_on_create else {}
         return {model.id_name: new["id"]} if new else {}
 
-    def insert(self, links: Sequence[NewRow], required: Sequence[Condition] = ()) -> None:
+    def insert(self, links: Sequence[Any], required: Sequence[Condition] = ()) -> None:
         """Store links; as rows of their model they must meet the required conditions."""
         if model := self.model:
             model.insert(links, required)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import cache, wraps
-from typing import Any
 
 from flask import Response, jsonify
 
@@ -11,8 +10,8 @@ from app.fields.base import Schema
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, View
 from app.rest.resource import Resource
-from app.rest.rows.repository import Row
 from app.rest.rows.undeclared import flatten
+from app.rest.rows.values import Row
 
 
 def describe_own(resource: Resource, endpoint: Endpoint) -> Endpoint:
@@ -57,7 +56,7 @@ def _dumping(collection: Collection, view: View, schema: type[Schema], many: boo
     return call
 
 
-def collection_with(schema: type[Any], own: Collection | None) -> Collection | None:
+def collection_with(schema: type[object], own: Collection | None) -> Collection | None:
     """Return the collection that a schema serializes, preferably the own one; None without any."""
     # The app's own schema may extend the declared one.
     if own is not None and isinstance(own.schema, schema):

@@ -1,13 +1,11 @@
 """Drop read-only values that a client echoes: LoopBack 3 clients save whole objects."""
 
-from typing import Any
-
 from flask import current_app
 
 from app.errors import IdFixed
 from app.ids import Id
 from app.rest.collection import Collection
-from app.rest.rows.repository import Conditions, Values
+from app.rest.rows.values import Conditions, Values
 from app.settings import is_compatible
 
 from .serialization import serialize
@@ -39,7 +37,7 @@ def without_echo(collection: Collection, row_id: Id, scope: Conditions, body: Va
     }
 
 
-def _is_same(sent: Any, current: Any) -> bool:
+def _is_same(sent: object, current: object) -> bool:
     """Return True if a value is the current one; of an object, only given properties count."""
     if isinstance(sent, list) and isinstance(current, list):
         return len(sent) == len(current) and all(map(_is_same, sent, current))

@@ -1,11 +1,13 @@
 """Serving resources: their endpoints, and checks of the relations between them."""
 
-from collections.abc import Container, Mapping
+from collections import defaultdict
+from collections.abc import Container, Iterator, Mapping
 from functools import wraps
-from typing import Any
+from types import FunctionType
 
 from flask import Flask
-from sqlalchemy import inspect
+from sqlalchemy import Column, Table, inspect
+from sqlalchemy.orm import configure_mappers
 
 from app.access.policy import Grant, denial
 from app.config import ConfigurationError
@@ -13,11 +15,11 @@ from app.errors import InvalidFilter, ModelNotFound
 from app.ids import UUID_LENGTH
 from app.rest.added_relations import with_added_relations
 from app.rest.collection import Collection, served_collections
-from app.rest.endpoint import Endpoint, register_endpoints
+from app.rest.endpoint import Endpoint, Endpoints, register_endpoints
 from app.rest.filters.columns import check_types, has_short_ids
 from app.rest.relations import Relation
 from app.rest.resource import Resource
-from app.rest.rows.mapper_events import check_events
+from app.rest.rows.dependents import Dependent, Dependents, dependents
 from app.rest.shared_methods import switch_off, unknown_methods
 from app.settings import is_compatible
 
@@ -49,7 +51,8 @@ def register_resource(app: Flask, resource: Resource) -> None:
     else:
         endpoints = [endpoint.replace(is_served=lambda _: False) for endpoint in endpoints]
     rules = resource.rules(app.config)
-    register_endpoints(app, resource.name, endpoints, rules, resource.path, resource.roles)
+    served = Endpoints(resource.name, endpoints, rules, dynamic=resource.roles, path=resource.path)
+    register_endpoints(app, served)
 
 
 def _refusing(collection: Collection, endpoint: Endpoint) -> Endpoint:
@@ -60,7 +63,7 @@ def _refusing(collection: Collection, endpoint: Endpoint) -> Endpoint:
     """
 
     @wraps(endpoint.view)
-    def view(grant: Grant, **arguments: Any) -> Any:
+    def view(grant: Grant, **arguments: object) -> object:
         try:
             return endpoint.view(grant, **arguments)
         except ModelNotFound as error:
@@ -128,7 +131,92 @@ def _key_problem(relation: Relation, columns: Container[str], holder: str) -> st
     return f"{holder} has no attribute {missing[0]}" if missing else ""
 
 
-def _may_hold(relation: Relation, holder: type[Any], parent: Collection) -> bool:
+def _may_hold(relation: Relation, holder: type[object], parent: Collection) -> bool:
     """Return True if a foreign key may hold ids of rows of several resources."""
     made = inspect(holder).columns[relation.foreign_key].type.python_type
     return made is str or made is parent.id_form.python_type
+
+
+MAPPER_EVENTS = (
+    *("before_insert", "after_insert", "before_update", "after_update"),
+    *("before_delete", "after_delete"),
+)
+INSTANCE_EVENTS = ("load", "refresh")
+ATTRIBUTE_EVENTS = ("set", "init_scalar")
+
+
+def check_events(name: str, model: type[object]) -> None:
+    """Raise ConfigurationError for a model whose mapper or attributes have listeners."""
+    configure_mappers()
+    if found := next(_listened(model), None):
+        raise ConfigurationError(
+            f"the model of {name} has {found}, which would never be called: rows are written as "
+            "tables; use the hooks of the resource"
+        )
+
+
+def _listened(model: type[object]) -> Iterator[str]:
+    """Yield the events that a model listens to."""
+    mapper = inspect(model)
+    yield from (f"@validates for {name}" for name in mapper.validators)
+    for dispatch, events in (
+        (mapper.dispatch, MAPPER_EVENTS),
+        (mapper.class_manager.dispatch, INSTANCE_EVENTS),
+    ):
+        yield from (f"a listener for {event}" for event in events if _has_listener(dispatch, event))
+    for column in mapper.column_attrs:
+        dispatch = getattr(model, column.key).dispatch
+        for event in ATTRIBUTE_EVENTS:
+            if _has_listener(dispatch, event):
+                yield f"a listener for {event} of {column.key}"
+
+
+def _has_listener(dispatch: object, event: str) -> bool:
+    """Return True if this model has listeners beside those of SQLAlchemy's mutable types."""
+    return not all(map(_is_of_mutable_type, getattr(dispatch, event).listeners))
+
+
+def _is_of_mutable_type(listener: FunctionType) -> bool:
+    """Return True for a listener of SQLAlchemy's mutable types, wrapped or not."""
+    wrapped = [cell.cell_contents for cell in listener.__closure__ or ()]
+    return any(
+        getattr(function, "__module__", "") == "sqlalchemy.ext.mutable"
+        for function in [listener, *wrapped]
+    )
+
+
+def find_dependents(app: Flask) -> None:
+    """Determine what deletions affect; all resources must be registered."""
+    collections = served_collections.of(app)
+    polymorphic = defaultdict[str, list[Dependent]](list)
+    for collection in collections.values():
+        for dependent in _of(collection, collections):
+            known = polymorphic[collection.rows.key.table.name]
+            if dependent not in known:
+                known.append(dependent)
+    if polymorphic:
+        tables = {collection.rows.key.table for collection in collections.values()}
+        dependents.set(app, Dependents(polymorphic, _cascading(tables, {*polymorphic})))
+
+
+def _of(collection: Collection, collections: dict[str, Collection]) -> Iterator[Dependent]:
+    """Yield the dependents of a collection's rows, by its hasOne and hasMany relations."""
+    for relation in collection.relations.values():
+        if relation.type_name:
+            column = collections[relation.target].rows.column
+            key, discriminator = map(column, (relation.foreign_key, relation.discriminator))
+            yield Dependent(key, discriminator, relation.type_name)
+
+
+def _cascading(tables: set[Table], concerned: set[str]) -> dict[str, list[Column[object]]]:
+    """Return the foreign keys by which the database deletes rows of these tables."""
+    found = defaultdict[str, list[Column[object]]](list)
+    open_ = set(concerned)
+    while open_:
+        deleted = open_.pop()
+        for key in (key for table in tables if table.name == deleted for key in table.foreign_keys):
+            known = found[key.target_fullname.partition(".")[0]]
+            if key.ondelete == "CASCADE" and not any(key.parent is other for other in known):
+                known.append(key.parent)
+                open_.add(key.target_fullname.partition(".")[0])
+    return {name: keys for name, keys in found.items() if keys}

@@ -4,10 +4,10 @@ The rules of both sides apply to each call, unless those of the parent decide al
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flask.typing import ResponseReturnValue
-from sqlalchemy import Select, and_, cast, select
+from sqlalchemy import and_, cast, select
 
 from app.access.policy import CREATE, CREATE_RELATED, Grant
 from app.database.ids import key_value
@@ -16,8 +16,8 @@ from app.rest.changes import update_one
 from app.rest.collection import Collection
 from app.rest.relations import Relation
 from app.rest.requests.bodies import read_body
-from app.rest.rows.repository import Condition, Conditions, Values
 from app.rest.rows.scopes import WriteScope
+from app.rest.rows.values import Condition, Conditions, Element, Statement, Values
 from app.rest.scoped import target_of
 
 from .read_only import without_echo
@@ -53,7 +53,7 @@ class Related:
             self.parent.read(grant, parent_id)
         return parent_id
 
-    def belonging(self, key: Any) -> Any:
+    def belonging(self, key: object) -> Condition:
         """Return the condition that a row of the target belongs to a parent, by its `key`."""
         if self.relation.through is None:
             column = self.target.rows.column
@@ -62,9 +62,10 @@ class Related:
         linked = select(link(self.relation.target_key))
         belongs = link(self.relation.foreign_key) == key
         # The model in between may be the target itself, whose table the query already uses.
-        return self.target.rows.key.in_(linked.where(belongs).correlate(None))
+        is_linked: Condition = self.target.rows.key.in_(linked.where(belongs).correlate(None))
+        return is_linked
 
-    def _belonging_to(self, parents: Select[Any]) -> Any:
+    def _belonging_to(self, parents: Statement) -> Condition:
         """Return the condition that a row of the target belongs to one of several parents' ids."""
         relation = self.relation
         if relation.through is None:
@@ -76,7 +77,8 @@ class Related:
             )
         linked = select(relation.link(relation.target_key))
         belongs = relation.link(relation.foreign_key).in_(parents)
-        return self.target.rows.key.in_(linked.where(belongs).correlate(None))
+        is_linked: Condition = self.target.rows.key.in_(linked.where(belongs).correlate(None))
+        return is_linked
 
     def key(self, parent_id: Id) -> Id:
         """Return the id of a parent in the foreign key's type."""
@@ -88,7 +90,7 @@ class Related:
         """Return the values by attribute of a target's row that belongs to a parent."""
         return self._linked_by(self.key(parent_id))
 
-    def _linked_by(self, key: Any) -> Values:
+    def _linked_by(self, key: object) -> Values:
         return {self.relation.foreign_key: key, **self._of_type()}
 
     def _of_type(self) -> Mapping[str, str]:
@@ -119,7 +121,7 @@ class Related:
 
     def _of_permitted_parent(self, grant: Grant) -> list[Condition]:
         rows = self.parent.rows
-        key: Any = rows.key
+        key: Element = rows.key
         if self.relation.discriminator:
             # The id in a key for several tables may be text.
             key = cast(key, self.target.rows.column(self.relation.foreign_key).type)

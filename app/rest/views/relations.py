@@ -4,7 +4,6 @@ The rules of both sides apply to each, unless those of the parent decide alone.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from flask import current_app, jsonify
 from flask.typing import ResponseReturnValue
@@ -22,13 +21,12 @@ from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
 from app.rest.requests.bodies import read_body, read_items
 from app.rest.requests.parameters import read_parameter
 from app.rest.rows.dependents import DELETION_ERRORS
-from app.rest.rows.repository import Conditions
+from app.rest.rows.values import Conditions, Row
 from app.rest.rows.writer import MAX_ROWS
 from app.settings import is_compatible
 
 from .links import ThroughViews
-from .lists import find_list, read_list
-from .paging import respond_page
+from .lists import find_list, read_list, respond_page
 from .related import Related
 from .serialization import respond_created, respond_selected
 from .tagged import read_check, respond_row
@@ -130,14 +128,14 @@ class HasOneViews(Related):
         delete_one(self.target, row_id, scope, check)
         return NO_CONTENT
 
-    def _only_child(self, scope: Conditions) -> Any:
+    def _only_child(self, scope: Conditions) -> Row:
         """Return the row within a scope; raise RelationEmpty."""
         rows = self.target.rows.find(scope, self.target.parse({"limit": 1})).rows
         if not rows:
             raise RelationEmpty(self.name, self.target.singular)
         return rows[0]
 
-    def _changed_child(self, parent_id: str, scope: Conditions) -> Any:
+    def _changed_child(self, parent_id: str, scope: Conditions) -> Row:
         """Return the row within a scope.
 
         Raises the access error for a row that the caller may read, else RelationEmpty.

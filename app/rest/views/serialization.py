@@ -3,7 +3,7 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flask import jsonify
 from flask.typing import ResponseReturnValue
@@ -21,12 +21,12 @@ from app.rest.relations import (
     THROUGH,
 )
 from app.rest.rows.pages import JSON_COST, Budget
-from app.rest.rows.repository import Row
+from app.rest.rows.values import Row, Values
 
 from .includes import IDS, Include, parse_includes
 from .tagged import respond_fields, respond_row, select_fields
 
-Object = dict[str, Any]
+Object = Values
 Includes = Sequence[Include]
 
 
@@ -85,9 +85,9 @@ class Found(NamedTuple):
         pairs = sorted(zip(*self, strict=True), key=lambda pair: getattr(pair[0], column))
         return Found([row for row, _ in pairs], [times for _, times in pairs])
 
-    def times_by(self, keys: Sequence[Any]) -> Counter[Any]:
+    def times_by(self, keys: Sequence[Id]) -> Counter[Id]:
         """Return how often the objects of the rows with each key occur in the response."""
-        counter: Counter[Any] = Counter()
+        counter: Counter[Id] = Counter()
         for key, times in zip(keys, self.times, strict=True):
             counter[key] += times
         return counter
@@ -114,14 +114,14 @@ def _serialize(
     return objects
 
 
-def _many(include: Include, found: Found, budget: Budget) -> list[Any]:
+def _many(include: Include, found: Found, budget: Budget) -> list[list[Object]]:
     """Return for each row the list of its related objects that the caller may read."""
     ids = include.ids_of_parents(found.rows)
     related = _to_many(include, found.times_by(ids), budget)
     return [related.get(id, []) for id in ids]
 
 
-def _one(include: Include, found: Found, budget: Budget) -> list[Any]:
+def _one(include: Include, found: Found, budget: Budget) -> Sequence[object]:
     """Return for each row its one related object, if the caller may read it."""
     if include.by_resource:
         return _one_of_any(include, found, budget)
@@ -130,43 +130,43 @@ def _one(include: Include, found: Found, budget: Budget) -> list[Any]:
     return [related.get(id) for id in ids]
 
 
-def _one_of_any(include: Include, found: Found, budget: Budget) -> list[Any]:
+def _one_of_any(include: Include, found: Found, budget: Budget) -> Sequence[object]:
     """Return for each row its one related object, of one of several resources.
 
     One of a resource that the caller may not read is treated as missing.
     """
     references = list(include.references(found.rows))
-    times = defaultdict[str, Counter[Any]](Counter)
+    times = defaultdict[str, Counter[Id]](Counter)
     for (resource, id), count in zip(references, found.times, strict=True):
         if id is not None:
             times[resource][id] += count
-    related: dict[tuple[str, Any], Object] = {}
+    related: dict[tuple[str, Id | None], Object] = {}
     for resource, ids in times.items():
         objects = _by_id(include.by_resource[resource], ids, "findById", budget)
         related |= {(resource, id): object_ for id, object_ in objects.items()}
     return [related.get(reference) for reference in references]
 
 
-def _first(include: Include, found: Found, budget: Budget) -> list[Any]:
+def _first(include: Include, found: Found, budget: Budget) -> Sequence[object]:
     """Return for each row the related object with the same id, if the caller may read it."""
     return [objects[0] if objects else None for objects in _many(include, found, budget)]
 
 
-def _referenced(include: Include, found: Found, budget: Budget) -> list[Any]:
+def _referenced(include: Include, found: Found, budget: Budget) -> Sequence[object]:
     """Return for each row the list of objects whose ids it has, if the caller may read them.
 
     In the order of the ids, unless the filter has one; limit and skip apply to each list.
     """
     filter_ = include.filter_
     lists = _referenced_ids(include, found, budget)
-    times = Counter[Any]()
+    times = Counter[Id]()
     for ids, count in zip(lists, found.times, strict=True):
         times.update(dict.fromkeys(ids, count))
     related = _by_id(include, times, "find", budget)
     place = {id: number for number, id in enumerate(related)}
     page = slice(filter_.skip, filter_.skip + filter_.limit)
 
-    def objects(ids: Iterable[Any]) -> list[Object]:
+    def objects(ids: Iterable[Id]) -> list[Object]:
         known = [id for id in ids if id in related]
         ordered = sorted(known, key=place.__getitem__) if filter_.order else known
         return [related[id] for id in ordered[page]]
@@ -174,18 +174,19 @@ def _referenced(include: Include, found: Found, budget: Budget) -> list[Any]:
     return list(map(objects, lists))
 
 
-def _referenced_ids(include: Include, found: Found, budget: Budget) -> list[list[Any]]:
+def _referenced_ids(include: Include, found: Found, budget: Budget) -> list[list[Id]]:
     """Return the ids in each row, without duplicates; raise an error for too many."""
     given = [value or [] for value in include.values(found.rows)]
     counts = zip(given, found.times, strict=True)
     budget.check_count(include.path, sum(len(ids) * times for ids, times in counts))
     parse = include.target.id_form.parse
-    return [list(dict.fromkeys(map(parse, map(str, ids)))) for ids in given]
+    parsed = (map(parse, map(str, ids)) for ids in given)
+    return [list(dict.fromkeys(id for id in ids if id is not None)) for ids in parsed]
 
 
-def _embedded(include: Include, found: Found, budget: Budget) -> list[Any]:
+def _embedded(include: Include, found: Found, budget: Budget) -> Sequence[object]:
     """Return the value of each row's property: an array, or an object if there is one."""
-    usual: Any = [] if include.relation.many else None
+    usual: list[object] | None = [] if include.relation.many else None
     embedded = [usual if value is None else value for value in include.values(found.rows)]
     for value, times in zip(embedded, found.times, strict=True):
         if value is not None:
@@ -220,7 +221,7 @@ def _to_many(include: Include, parents: Counter[Id], budget: Budget) -> dict[Id,
     return grouped
 
 
-def _by_id(include: Include, ids: Counter[Any], method: str, budget: Budget) -> dict[Id, Object]:
+def _by_id(include: Include, ids: Counter[Id], method: str, budget: Budget) -> dict[Id, Object]:
     """Return objects by id on which the caller may call a method, in the filter's order.
 
     `ids` has how often each of them occurs in the response.
@@ -230,7 +231,7 @@ def _by_id(include: Include, ids: Counter[Any], method: str, budget: Budget) -> 
     return {row.id: object_ for row, object_ in zip(found.rows, objects, strict=True)}
 
 
-def _read(include: Include, ids: Counter[Any], method: str, name: str, budget: Budget) -> Found:
+def _read(include: Include, ids: Counter[Id], method: str, name: str, budget: Budget) -> Found:
     """Read the rows of an include on which the caller may call a method.
 
     The value with this name says how often each occurs in the response: as often as its id.

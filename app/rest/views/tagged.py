@@ -14,7 +14,7 @@ from app.ids import Id
 from app.rest.collection import Collection
 from app.rest.endpoint import JSON
 from app.rest.requests.preconditions import entity_tag, is_known, read_preconditions
-from app.rest.rows.repository import Conditions, Row, Values
+from app.rest.rows.values import Conditions, Row, Values
 from app.rest.rows.writer import Check
 
 ETAG = "ETag"

@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, and_, or_, select, update
 
 from app.database.session import db, in_transaction
 from app.ids import Id
-from app.rest.rows.repository import Values
+from app.rest.rows.values import Values
 from app.users.app_model import user_model
 from app.users.mailed.verification import verify_new_addresses
 from app.users.models import User

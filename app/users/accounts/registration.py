@@ -9,7 +9,7 @@ from app.audit.entries import Action, record
 from app.database.session import db
 from app.errors import BLANK, ValidationError
 from app.observability.origin import current_network
-from app.rest.rows.repository import Values
+from app.rest.rows.values import Values
 from app.throttles.throttles import REGISTRATION, count
 from app.users.app_model import user_model, with_defaults
 from app.users.mailed.verification import verify_new_addresses

@@ -9,7 +9,7 @@ from app.access.roles import ROLE_SEPARATOR, check_role
 from app.database.ids import app_id_form
 from app.errors import ValidationError as InvalidRole
 from app.ids import Id
-from app.rest.rows.repository import Values
+from app.rest.rows.values import Values
 from app.times import now
 from app.users.app_model import user_properties
 from app.users.passwords.stored_hashes import hash_problem

@@ -12,7 +12,7 @@ from app.rest.collection import Collection, served_collections
 from app.rest.filters.tree import Order, Place
 from app.rest.requests.parameters import read_parameter
 from app.rest.resource import Resource
-from app.rest.views.paging import respond_page
+from app.rest.views.lists import respond_page
 from app.users.models import User
 from app.users.resource import users
 

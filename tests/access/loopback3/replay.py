@@ -13,6 +13,7 @@ from werkzeug.test import TestResponse
 
 from app.access.policy import install_rules
 from app.access.roles import Role, RoleMapping
+from app.access.rules import ModelRules
 from app.database.metadata import app_metadata
 from app.database.session import db
 from app.definitions.reading import json_models
@@ -95,18 +96,11 @@ def give(app: Flask, rules: RuleSet) -> None:
         name = "users" if is_users else definition.plural
         endpoints = all_endpoints(served_collections.of(app)[name])
         owned = {endpoint.method: endpoint.owned for endpoint in endpoints}
-        install_rules(
-            app,
-            name,
-            {endpoint.method: endpoint.access for endpoint in endpoints},
-            [method for method, is_owned in owned.items() if is_owned],
-            [
-                *(with_added_relations(app, users).rules(app.config) if is_users else ()),
-                *applicable_rules(definition, owned),
-            ],
-            [endpoint.method for endpoint in endpoints if endpoint.by_row],
-            session_only=[endpoint.method for endpoint in endpoints if endpoint.session_only],
-        )
+        rules = [
+            *(with_added_relations(app, users).rules(app.config) if is_users else ()),
+            *applicable_rules(definition, owned),
+        ]
+        install_rules(app, ModelRules(name, endpoints, rules))
 
 
 def make(client: FlaskClient, call: Call) -> TestResponse:
