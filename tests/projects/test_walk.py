@@ -26,6 +26,8 @@ export LIBRARIAN_PASSWORD='a well kept shelf' CURL_HOME="$PWD"
 """
 
 
+# It takes most of a minute on a quiet machine.
+@pytest.mark.timeout(900)
 def test_the_walk_from_the_empty_folder_to_an_upgrade(installed, tmp_path):
     def type_in(folder, *headings):
         code = "\n".join(block for heading in headings for block in blocks(DOCUMENT, "sh", heading))
