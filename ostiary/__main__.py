@@ -6,6 +6,7 @@ import click
 from flask import Flask
 
 from app.config import ConfigurationError
+from app.features import FEATURES, commands_of
 from app.projects.command import ProjectGroup
 from app.projects.folder import enter_project
 
@@ -20,7 +21,7 @@ def create_app() -> Flask:
     return app
 
 
-@click.group("ostiary", cls=ProjectGroup, create_app=create_app)
+@click.group("ostiary", cls=ProjectGroup, create_app=create_app, app_commands=commands_of(FEATURES))
 @click.version_option(package_name="ostiary", message="Ostiary %(version)s")
 def main() -> None:
     """Users, access rules and models as REST endpoints: the project in this folder."""

@@ -1,5 +1,6 @@
 """The command group `ostiary`: commands for projects, of their apps, of packages, and Flask's."""
 
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
@@ -11,21 +12,6 @@ from app.config import ConfigurationError
 from .folder import enter_project
 from .packages import added_names, find_command
 
-# The modules of the app's commands, imported when they are called.
-COMMANDS = {
-    "db": "app.migrate.cli",
-    "users": "app.factors.cli",
-    "factors": "app.factors.cli",
-    "tokens": "app.users.commands.tokens",
-    "roles": "app.users.commands.roles",
-    "audit": "app.users.commands.audit",
-    "outbox": "app.outbox.cli",
-    "datasources": "app.datasources.cli",
-    "models": "app.projects.models_cli",
-    "providers": "app.oauth.cli",
-    "upgrade": "app.projects.upgrade",
-    "fixtures": "app.projects.fixtures.cli",
-}
 # Modules of commands that need no app, imported when called.
 MODULES = {
     "dev": "app.projects.dev",
@@ -37,16 +23,19 @@ WITHOUT_PROJECT = {"new"}
 
 
 class ProjectGroup(FlaskGroup):
-    """Commands for the project in the current folder; outside of one, those that need none."""
+    """Commands for the project in the current folder; outside of one, those that need none.
 
-    def __init__(self, **extra: Any) -> None:
+    `app_commands` are the names of the app's commands.
+    """
+
+    def __init__(self, app_commands: Iterable[str], **extra: Any) -> None:
         super().__init__(add_default_commands=False, add_version_option=False, **extra)
         # The app is the project's, and `dev` replaces Flask's `run`.
         self.params = [option for option in self.params if option.name not in {"app", "debug"}]
         self.add_command(routes_command)
         self.add_command(shell_command)
         # The names of commands that no package replaces.
-        self.own_names = {*COMMANDS, *MODULES, *self.commands}
+        self.own_names = {*app_commands, *MODULES, *self.commands}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands available in this folder."""
