@@ -1,6 +1,6 @@
 """Groups of commands that report errors as one sentence, and print lists as a table or JSON.
 
-The list of commands is `COMMANDS` in `app/projects/commands.py`.
+Features declare their commands in `app/features.py`.
 """
 
 import json

@@ -47,8 +47,6 @@ CREATE_RELATED = "create through a relation"
 
 # The name of the rules for users.
 USERS = "users"
-# Models that a setting can switch off; rules for them then have no effect.
-SWITCHED = {"admin": "ADMIN_ENABLED"}
 
 # The decision for callers whom no rule, or no scope, permits a method.
 NOTHING = Decision(own=False, others=False)
@@ -241,10 +239,9 @@ def related_method(method: str) -> str:
     return CREATE_RELATED if method == CREATE else method
 
 
-def check_acls(app: Flask) -> None:
-    """Raise ConfigurationError for rules of a model that does not exist."""
+def check_acls(app: Flask, off: Collection[str]) -> None:
+    """Raise ConfigurationError for rules of a model that does not exist; `off` are switched off."""
     models = sorted({model for model, _ in compiled_rules.of(app)})
-    off = {model for model, setting in SWITCHED.items() if not app.config[setting]}
     for model in app.config["ACLS"] or {}:
         if model not in models and model not in off:
             raise ConfigurationError(f"ACLS has rules for {model}; there are {', '.join(models)}")

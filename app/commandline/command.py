@@ -8,7 +8,7 @@ from flask import Flask
 from flask.cli import FlaskGroup, ScriptInfo, routes_command, shell_command
 
 from app.config import ConfigurationError
-from app.projects.commands import COMMANDS
+from app.features import FEATURES, commands_of
 from app.projects.folder import enter_project
 
 from .packages import added_names, find_command
@@ -33,7 +33,7 @@ class ProjectGroup(FlaskGroup):
         self.add_command(routes_command)
         self.add_command(shell_command)
         # The names of commands that no package replaces.
-        self.own_names = {*COMMANDS, *MODULES, *self.commands}
+        self.own_names = {*commands_of(FEATURES), *MODULES, *self.commands}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands available in this folder."""

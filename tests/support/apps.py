@@ -1,15 +1,19 @@
 """Apps under test."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from flask import Flask
 
 from app.factory import create_app
+from app.features import FEATURES, Feature
 from app.testing.apps import CHEAP_HASH
 
 
-def build(url: str, mail_folder: Path, **settings: Any) -> Flask:
+def build(
+    url: str, mail_folder: Path, features: Iterable[Feature] = FEATURES, **settings: Any
+) -> Flask:
     app = create_app(
         {
             "SQLALCHEMY_DATABASE_URI": url,
@@ -20,7 +24,8 @@ def build(url: str, mail_folder: Path, **settings: Any) -> Flask:
             "THROTTLE_ENABLED": False,
             "TESTING": True,
             **settings,
-        }
+        },
+        features,
     )
     # pytest captures the records; as text they would join the output of commands, and those of the
     # outbox's thread at any moment.

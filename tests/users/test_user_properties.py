@@ -133,7 +133,7 @@ def define(monkeypatch, make_app, api):
                 app, replace(users, rules=lambda settings: [*users.rules(settings), *rules])
             )
 
-        monkeypatch.setattr("app.factory.users_events.init_app", prepare_with)
+        monkeypatch.setattr("app.users.mailed.events.init_app", prepare_with)
         api.client = make_app(USER_PROPERTIES=PROPERTIES).test_client()
 
     return use

@@ -3,18 +3,28 @@
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import Response, current_app, request
+from flask import Blueprint, Flask, Response, current_app, request
 
 from app.errors import AccessDenied
 from app.rest.endpoint import SAFE_VERBS, served_endpoints
+from app.state import AppState
 
-# Pages that mails link to. Their forms do not depend on this cookie, and are sent with `Origin:
-# null`, because the pages send no referrer.
-PAGES = {"user_pages", "confirmation", "mailed_login"}
 # The cookie with the ticket of a login by a provider or by mail that requires a second step.
 SECOND_STEP_COOKIE = "second_step"
 # The cookie with the user's id after a login by an identity provider.
 USER_ID_COOKIE = "userId"
+# The names of the blueprints of pages that mails link to.
+_mailed_pages = AppState[set[str]]("pages that mails link to", factory=lambda _app: set())
+
+
+def serve_mailed_pages(app: Flask, pages: Blueprint) -> None:
+    """Serve pages that mails link to, whose forms may be sent from any site.
+
+    They do not depend on this cookie, and are sent with `Origin: null`, because the pages send no
+    referrer.
+    """
+    app.register_blueprint(pages)
+    _mailed_pages.of(app).add(pages.name)
 
 
 def set_cookie(response: Response, token: str, ttl: float, remember_me: bool) -> None:
@@ -77,7 +87,7 @@ def clear_cookie(response: Response) -> None:
 
 def refuse_cross_site() -> None:
     """Raise AccessDenied for an unsafe request that does not come from this site."""
-    if not _is_safe() and request.blueprint not in PAGES:
+    if not _is_safe() and request.blueprint not in _mailed_pages.current:
         require_same_site()
 
 

@@ -16,6 +16,7 @@ from app.users.accounts.passwords import check_reset_token, reset_password
 from app.users.mailed import verification
 from app.users.models import token_digest
 from app.users.sessions import login_methods
+from app.users.sessions.cookies import serve_mailed_pages
 from app.users.sessions.tokens import count_sessions
 
 bp = Blueprint("user_pages", __name__)
@@ -24,9 +25,9 @@ confirmation_bp = Blueprint("confirmation", __name__)
 
 def init_app(app: Flask) -> None:
     """Serve the pages; the one that confirms an address only if the settings require it."""
-    app.register_blueprint(bp)
+    serve_mailed_pages(app, bp)
     if verification.is_enabled(app.config) or email_change.is_enabled(app.config):
-        app.register_blueprint(confirmation_bp)
+        serve_mailed_pages(app, confirmation_bp)
 
 
 @bp.get("/reset-password")

@@ -1,0 +1,219 @@
+"""The features of the service, each declared once; `app/factory.py` sets them up."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from importlib import import_module
+from typing import Any
+
+from flask import Flask
+
+
+class Stage(IntEnum):
+    """When a feature is set up; features of one stage do not depend on each other's order."""
+
+    # Hooks, error handlers, and what other features register in.
+    SERVICE = 1
+    # Reads declarations that replace others.
+    READING = 2
+    # Serves or extends resources other than the one of users, which may be related to them.
+    RESOURCES = 3
+    # Serves models in JSON, which may change the resource of users.
+    MODELS = 4
+    # Serves users, with all that was added to them.
+    USERS = 5
+    # Serves more, such as pages, whose names and paths what follows must not have.
+    SERVED = 6
+    # Serves names that the settings choose.
+    NAMED = 7
+    # Serves models whose rows or files are kept by a feature of an earlier stage.
+    ATTACHED = 8
+    # Extends all of them.
+    PROJECT = 9
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A feature of the service: how it is switched on and set up, and what belongs to it.
+
+    It has names of modules, because those of features that are off are not imported.
+    """
+
+    name: str
+    # The module whose `function` sets the feature up for an app.
+    module: str
+    stage: Stage
+    # The settings that switch it on, all of them; a feature without is always on.
+    settings: tuple[str, ...] = ()
+    # Whether the module is imported and called even if they do not, because rules may name the
+    # methods that it declares, or tables exist: the module then serves nothing.
+    is_declared: bool = False
+    function: str = "init_app"
+    # The modules of its commands, where they have the same name, imported when they are called.
+    commands: Mapping[str, str] = field(default_factory=dict)
+    # The names of its models for access rules, which are without effect while it is off.
+    models: tuple[str, ...] = ()
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether each app imports the module, whatever its settings."""
+        return self.is_declared or not self.settings
+
+    def is_on(self, settings: Mapping[str, Any]) -> bool:
+        """Return True if these settings switch the feature on."""
+        return all(settings[name] for name in self.settings)
+
+    def load(self) -> Callable[[Flask], None]:
+        """Import the module; return the function that sets the feature up."""
+        function: Callable[[Flask], None] = getattr(import_module(self.module), self.function)
+        return function
+
+
+FEATURES = (
+    Feature("logs", "app.observability.logs", Stage.SERVICE),
+    Feature("database", "app.database.startup", Stage.SERVICE, commands={"db": "app.migrate.cli"}),
+    Feature("headers", "app.http.headers", Stage.SERVICE),
+    Feature("JSON", "app.http.json", Stage.SERVICE),
+    Feature("templates", "app.http.templates", Stage.SERVICE),
+    Feature("files of pages", "app.pages.assets", Stage.SERVICE),
+    Feature("health", "app.observability.health", Stage.SERVICE),
+    Feature("errors", "app.error_responses", Stage.SERVICE),
+    Feature("constraints", "app.rest.constraints", Stage.SERVICE),
+    Feature("slots for hashing", "app.hash_slots", Stage.SERVICE),
+    Feature("password hashes", "app.users.passwords.hashing", Stage.SERVICE),
+    Feature("access tokens", "app.users.sessions.transports", Stage.SERVICE),
+    Feature("throttles", "app.throttles.throttles", Stage.SERVICE),
+    Feature("audit log", "app.audit.entries", Stage.SERVICE),
+    Feature("outbox", "app.outbox", Stage.SERVICE, commands={"outbox": "app.outbox.cli"}),
+    Feature("mail", "app.mail", Stage.SERVICE),
+    Feature("mails to users", "app.users.mailed.events", Stage.SERVICE),
+    Feature(
+        "files of models",
+        "app.definitions.setup",
+        Stage.READING,
+        settings=("MODELS_FOLDER",),
+        function="read_models",
+    ),
+    Feature(
+        "identities",
+        "app.oauth.identity_views",
+        Stage.RESOURCES,
+        settings=("PROVIDERS",),
+        is_declared=True,
+    ),
+    Feature(
+        "personal tokens",
+        "app.factors.personal_tokens",
+        Stage.RESOURCES,
+        settings=("PERSONAL_TOKENS",),
+        is_declared=True,
+    ),
+    Feature(
+        "mailed login",
+        "app.factors.mailed_login",
+        Stage.RESOURCES,
+        settings=("EMAIL_LOGIN",),
+        is_declared=True,
+    ),
+    Feature(
+        "passkeys",
+        "app.factors.passkeys",
+        Stage.RESOURCES,
+        settings=("PASSKEYS",),
+        is_declared=True,
+    ),
+    Feature(
+        "second factors",
+        "app.factors.setup",
+        Stage.RESOURCES,
+        settings=("SECOND_FACTOR",),
+        is_declared=True,
+        commands={"factors": "app.factors.cli"},
+    ),
+    Feature(
+        "to-dos",
+        "app.todos.resource",
+        Stage.RESOURCES,
+        settings=("SAMPLE_TODOS",),
+        is_declared=True,
+    ),
+    Feature("models", "app.definitions.setup", Stage.MODELS, settings=("MODELS_FOLDER",)),
+    Feature(
+        "users",
+        "app.users.views",
+        Stage.USERS,
+        commands={
+            # With those for second factors.
+            "users": "app.factors.cli",
+            "tokens": "app.users.commands.tokens",
+            "roles": "app.users.commands.roles",
+            "audit": "app.users.commands.audit",
+        },
+    ),
+    Feature("account page", "app.account.views", Stage.SERVED, settings=("ACCOUNT_PAGE",)),
+    Feature(
+        "admin page",
+        "app.admin.setup",
+        Stage.SERVED,
+        settings=("ADMIN_ENABLED",),
+        models=("admin",),
+    ),
+    Feature("CORS", "app.http.cors", Stage.SERVED, settings=("CORS_ORIGINS",)),
+    Feature("explorer", "app.explorer.views", Stage.SERVED, settings=("EXPLORER_ENABLED",)),
+    Feature("metrics", "app.metrics.setup", Stage.SERVED, settings=("METRICS_ENABLED",)),
+    Feature(
+        "identity providers",
+        "app.oauth.setup",
+        Stage.SERVED,
+        settings=("PROVIDERS",),
+        commands={"providers": "app.oauth.cli"},
+    ),
+    Feature(
+        "standbys",
+        "app.users.sessions.positions",
+        Stage.SERVED,
+        settings=("READ_DATABASE_URL",),
+    ),
+    Feature("front end", "app.frontend.middleware", Stage.SERVED, settings=("STATIC_FOLDER",)),
+    Feature("stores", "app.storage.setup", Stage.SERVED, settings=("STORES",)),
+    Feature(
+        "data sources",
+        "app.datasources.endpoints",
+        Stage.NAMED,
+        settings=("DATA_SOURCES",),
+        commands={"datasources": "app.datasources.cli"},
+    ),
+    Feature(
+        "remote models",
+        "app.definitions.remote",
+        Stage.ATTACHED,
+        settings=("MODELS_FOLDER", "DATA_SOURCES"),
+    ),
+    Feature(
+        "containers",
+        "app.definitions.containers",
+        Stage.ATTACHED,
+        settings=("MODELS_FOLDER", "STORES"),
+    ),
+    Feature(
+        "project",
+        "app.projects.code",
+        Stage.PROJECT,
+        settings=("PROJECT_FILE",),
+        commands={
+            "models": "app.projects.models_cli",
+            "upgrade": "app.projects.upgrade",
+            "fixtures": "app.projects.fixtures.cli",
+        },
+    ),
+)
+
+
+def in_order(features: Iterable[Feature]) -> list[Feature]:
+    """Return the features in the order in which they are set up."""
+    return sorted(features, key=lambda feature: feature.stage)
+
+
+def commands_of(features: Iterable[Feature]) -> dict[str, str]:
+    """Return the modules of the features' commands, by their names."""
+    return {name: module for each in features for name, module in each.commands.items()}
