@@ -375,7 +375,7 @@ def test_a_precondition_comes_before_the_hooks(clinic):
     clinic("POST", "/rooms", {"name": "a"})
     read = clinic("GET", "/rooms/1").headers["ETag"]
     client, told = clinic.app.test_client(), []
-    rooms = served_collections.of(clinic.app)["rooms"]
+    rooms = served_collections.of(clinic.app)["rooms"].resource
 
     def note(resource, event):
         told.append(event.row.name)
@@ -399,7 +399,7 @@ def test_a_precondition_comes_before_the_hooks(clinic):
 def test_the_tag_is_of_what_a_receiver_leaves_the_caller(clinic):
     make_admin(clinic.app)
     clinic("POST", "/rooms", {"name": "a"}, clinic.bob)
-    rooms = served_collections.of(clinic.app)["rooms"]
+    rooms = served_collections.of(clinic.app)["rooms"].resource
 
     def hide_name(resource, event):
         if event.caller.user_id != 1:

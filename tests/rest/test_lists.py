@@ -6,7 +6,7 @@ import json
 import pytest
 
 from app.database.statements import PreparedStatement
-from app.rest.rows import results
+from app.rest.rows import pages
 from app.rest.views import lists
 from tests.conftest import PASSWORD
 from tests.support.rows import statements
@@ -216,7 +216,7 @@ def test_of_statements_with_includes_few_are_kept(find, runner, rows):
     """Each filter has two statements for callers who read their own rows, and two for others."""
     lists._known_list.cache_clear()
     # Those that other tests have left would give way to the ones that are counted.
-    results._prepare.cache_clear()
+    pages._prepare.cache_clear()
     before = compiled()
     filters = [{"include": "owner", "limit": limit} for limit in range(1, lists.MAX_FILTERS + 1)]
 

@@ -96,11 +96,11 @@ def give(app: Flask, rules: RuleSet) -> None:
         name = "users" if is_users else definition.plural
         endpoints = all_endpoints(served_collections.of(app)[name])
         owned = {endpoint.method: endpoint.owned for endpoint in endpoints}
-        rules = [
+        applied = [
             *(with_added_relations(app, users).rules(app.config) if is_users else ()),
             *applicable_rules(definition, owned),
         ]
-        install_rules(app, ModelRules(name, endpoints, rules))
+        install_rules(app, ModelRules(name, endpoints, applied))
 
 
 def make(client: FlaskClient, call: Call) -> TestResponse:
