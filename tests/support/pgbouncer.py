@@ -1,6 +1,7 @@
 """PgBouncer in transaction mode, in front of a PostgreSQL database."""
 
 import shutil
+import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -66,9 +67,11 @@ def _target(database_url: str) -> str:
     return " ".join(f"{name}={value}" for name, value in named.items() if value)
 
 
-def _wait_for(socket: Path, process: subprocess.Popen, log: Path) -> None:
+def _wait_for(path: Path, process: subprocess.Popen, log: Path) -> None:
     def listens() -> bool:
         assert process.poll() is None, f"PgBouncer did not start:\n{log.read_text()}"
-        return socket.exists()
+        # The file is there a moment before connections are accepted.
+        with socket.socket(socket.AF_UNIX) as client:
+            return client.connect_ex(str(path)) == 0
 
     eventually(listens, told=log.read_text)
