@@ -130,7 +130,16 @@ def catch_up(primary, standby):
 def look(app, primary, standby):
     """Let the app notice that the standby has replayed everything."""
     catch_up(primary, standby)
+    eventually(lambda: is_in_use(app))
+
+
+def is_in_use(app):
+    """Return True if the standby is in use after a check.
+
+    It is not after one during which the primary wrote, if it had received nothing before.
+    """
     standbys.of(app).look()
+    return standbys.of(app).in_use == 1
 
 
 class Statements:
@@ -311,13 +320,14 @@ def test_the_metrics_tell_how_many_are_in_use(app, standby):
     sampler = GaugeSampler(app, catalog)
 
     def in_use():
-        standbys.of(app).look()
         sampler.sample()
         [metric] = catalog.standbys.collect()
         return metric.samples[0].value
 
+    eventually(lambda: is_in_use(app))
     assert in_use() == 1
     standby.stop("immediate")
+    standbys.of(app).look()
     assert in_use() == 0
 
 
