@@ -26,6 +26,14 @@ MAX_QUOTED = 100
 MAX_FIELD_ERRORS = 50
 #: Seconds in `Retry-After` of a 503.
 RETRY_AFTER = 5
+# The code in `error.details.codes` for each message; all others have the code "invalid".
+CODES = {
+    BLANK: "presence",
+    TAKEN: "uniqueness",
+    UNKNOWN_PROPERTY: "unknown",
+    READ_ONLY: "absence",
+    TOO_COMMON: "common",
+}
 
 
 def quote(value: object) -> str:
@@ -389,12 +397,3 @@ for _kind, (_code, _message) in STATED.items():
     _kind.error_code = _code  # type: ignore[attr-defined]
     if _message:
         _kind.description = _message
-
-# The code in `error.details.codes` for each message; all others have the code "invalid".
-CODES = {
-    BLANK: "presence",
-    TAKEN: "uniqueness",
-    UNKNOWN_PROPERTY: "unknown",
-    READ_ONLY: "absence",
-    TOO_COMMON: "common",
-}

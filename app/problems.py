@@ -7,6 +7,13 @@ from typing import NamedTuple
 # How similar a known word must be to be suggested, and to count as the misspelt one.
 SIMILAR = 0.6
 MISSPELT = 0.8
+_KINDS: dict[type, str] = {
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    dict: "an object",
+    list: "a list",
+}
 
 
 class Problem(NamedTuple):
@@ -110,12 +117,3 @@ def type_name(value: object) -> str:
     if isinstance(value, bool):
         return "a boolean"
     return _KINDS.get(type(value), type(value).__name__)
-
-
-_KINDS: dict[type, str] = {
-    str: "a string",
-    int: "a number",
-    float: "a number",
-    dict: "an object",
-    list: "a list",
-}

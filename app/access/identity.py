@@ -16,6 +16,14 @@ from app.state import AppState
 
 from .roles import role_names
 
+# The authentication methods of a session whose user proved several factors (RFC 8176, 2). A passkey
+# whose device verified its user counts as two: the device, and what unlocks it.
+MULTI_FACTOR = "mfa"
+# The parts of a request that may contain a token, by OpenAPI's names.
+HEADER, QUERY, COOKIE = "header", "query", "cookie"
+# The word for all methods of a model, and the prefix of words that exclude methods.
+EVERY_METHOD, EXCEPT = "*", "!"
+
 
 class LiveToken(NamedTuple):
     """The row of a live access token."""
@@ -36,13 +44,6 @@ class LiveToken(NamedTuple):
     has_roles: bool
 
 
-# The authentication methods of a session whose user proved several factors (RFC 8176, 2). A passkey
-# whose device verified its user counts as two: the device, and what unlocks it.
-MULTI_FACTOR = "mfa"
-# The parts of a request that may contain a token, by OpenAPI's names.
-HEADER, QUERY, COOKIE = "header", "query", "cookie"
-
-
 class TokenTransport(NamedTuple):
     """A header, query parameter or cookie that may contain an access token."""
 
@@ -58,10 +59,6 @@ token_transports = AppState[Sequence[TokenTransport]]("token transports")
 def is_strong(session: LiveToken) -> bool:
     """Return True if the user proved several factors, or used a passkey that verified the user."""
     return MULTI_FACTOR in (session.methods or "").split(",")
-
-
-# The word for all methods of a model, and the prefix of words that exclude methods.
-EVERY_METHOD, EXCEPT = "*", "!"
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ from .values import environment_values
 RequestId = Callable[[], str | None]
 
 logger = logging.getLogger("app.connector")
+_SHOWN = ("requestIdHeader", "debug", "compatibility", "responseSelect", "acls")
 
 
 class DataSource:
@@ -254,6 +255,3 @@ def _report(problems: Problems, filled: object, name: str) -> list[ConfigWarning
     for warning in warnings:
         logger.warning("data source %s: %s", name, warning)
     return warnings
-
-
-_SHOWN = ("requestIdHeader", "debug", "compatibility", "responseSelect", "acls")

@@ -21,6 +21,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _LARGEST_PLAIN_FLOAT = 1e21
 _UTC = timedelta(0)
+_TEXTS = ("text", "str", "char", "date", "datetime", "uuid", "email", "url", "id")
 
 
 class _Missing:
@@ -138,7 +139,6 @@ class VariableType(NamedTuple):
     others: tuple[str, ...] = ()
 
 
-_TEXTS = ("text", "str", "char", "date", "datetime", "uuid", "email", "url", "id")
 TYPES = {
     "string": VariableType("a string", string, _TEXTS),
     "any": VariableType(),

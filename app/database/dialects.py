@@ -29,6 +29,12 @@ MIGRATION_WAIT = 600
 MIGRATION_LOCK = 6513249171
 # The key of the lock for loading fixtures.
 FIXTURES_LOCK = 6513249172
+# Table arguments, for `__table_args__`, so that ids of deleted rows are never generated again.
+IDS_GIVEN_ONCE: dict[str, Any] = {"sqlite_autoincrement": True}
+# 64 bits; SQLite generates ids only for INTEGER columns.
+BIG_INTEGER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+# UUIDs, as text in Python.
+UUID_TEXT = sa.Uuid(as_uuid=False).with_variant(sa.String(36), "sqlite")
 
 
 def _literals(*names: str) -> list[ColumnElement[str]]:
@@ -43,13 +49,6 @@ BOOLEANS = _literals("true", "false")
 JSON_TEXTS = [*TEXTS, *_literals("string")]
 JSON_NUMBERS = [*NUMBERS, *_literals("number")]
 JSON_BOOLEANS = [*BOOLEANS, *_literals("boolean")]
-
-# Table arguments, for `__table_args__`, so that ids of deleted rows are never generated again.
-IDS_GIVEN_ONCE: dict[str, Any] = {"sqlite_autoincrement": True}
-# 64 bits; SQLite generates ids only for INTEGER columns.
-BIG_INTEGER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-# UUIDs, as text in Python.
-UUID_TEXT = sa.Uuid(as_uuid=False).with_variant(sa.String(36), "sqlite")
 
 
 def text_type(length: int) -> TypeEngine[str]:

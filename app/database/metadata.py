@@ -10,6 +10,10 @@ from app.state import AppState
 
 from .session import Base, Model, db
 
+# The key in a column's `info` for a function that returns the default for bodies; a migration gives
+# it to existing rows.
+DEFAULT = "default"
+
 
 def _new_metadata(_app: Flask) -> MetaData:
     return MetaData(naming_convention=Base.metadata.naming_convention)
@@ -63,11 +67,6 @@ def type_foreign_keys(app: Flask) -> None:
             target, _, column = key.target_fullname.rpartition(".")
             if isinstance(key.parent.type, NullType) and target in own:
                 key.parent.type = own[target].columns[column].type
-
-
-# The key in a column's `info` for a function that returns the default for bodies; a migration gives
-# it to existing rows.
-DEFAULT = "default"
 
 
 def all_metadata(app: Flask) -> MetaData:

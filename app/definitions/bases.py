@@ -66,6 +66,14 @@ COLLECTED = ("mixins", "methods")
 NAMES = ("hidden", "protected")
 # LoopBack 3's alternative names for these.
 OTHER_NAMES = {name: f"{name}Properties" for name in NAMES}
+# The names of the mixin of loopback-ds-timestamp-mixin.
+TIME_STAMP = ("timestamp", "timestamps")
+# The base of the models of access tokens, and their relation to users.
+TOKEN, OWNER = "AccessToken", "user"
+HOW = (
+    f"the relation `{OWNER}` of {TOKEN}, in {CONFIG} or in a model that extends {TOKEN}, says which"
+    " model users are"
+)
 
 
 @dataclass
@@ -239,10 +247,6 @@ def _collect(known: object, more: object) -> object:
     return known if more is None else more
 
 
-# The names of the mixin of loopback-ds-timestamp-mixin.
-TIME_STAMP = ("timestamp", "timestamps")
-
-
 def read_times(merged: MergedModel) -> dict[str, Property]:
     """Return the properties of the mixin TimeStamp; warn of other mixins."""
     mixins = merged.declared.at("mixins", merged.settings.get("mixins") or {})
@@ -271,14 +275,6 @@ def _times(mixin: Declaration, merged: MergedModel) -> dict[str, Property]:
 
 def _columns(declared: JsonObject) -> JsonObject:
     return {key: declared[key] for key in MAPPINGS if key in declared}
-
-
-# The base of the models of access tokens, and their relation to users.
-TOKEN, OWNER = "AccessToken", "user"
-HOW = (
-    f"the relation `{OWNER}` of {TOKEN}, in {CONFIG} or in a model that extends {TOKEN}, says which"
-    " model users are"
-)
 
 
 def choose_users(

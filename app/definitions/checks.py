@@ -26,6 +26,14 @@ from .relations import ResolvedRelations
 from .rules import applicable_rules
 from .users import users_endpoints
 
+# Owners of names, paths and tables that no model in JSON can have.
+SERVICE, SERVICE_USERS = "Ostiary", "Ostiary's users"
+# Names and paths of other parts of the service: blueprints, the document and the log.
+RESERVED = (
+    *("account_page", "admin_page", "api_status", "audit", "confirmation", "explorer", "health"),
+    *("mailed_login", "oauth", "openapi", "openapi.json", "page_assets", "status", "user_pages"),
+)
+
 
 def check(models: Models, resolved: Mapping[str, ResolvedRelations], users: Resource) -> None:
     """Report problems of default filters; if there are any problems, also unknown methods.
@@ -82,13 +90,6 @@ def _check_methods(
     definition.switches.usable(endpoints)
 
 
-# Owners of names, paths and tables that no model in JSON can have.
-SERVICE, SERVICE_USERS = "Ostiary", "Ostiary's users"
-# Names and paths of other parts of the service: blueprints, the document and the log.
-RESERVED = (
-    *("account_page", "admin_page", "api_status", "audit", "confirmation", "explorer", "health"),
-    *("mailed_login", "oauth", "openapi", "openapi.json", "page_assets", "status", "user_pages"),
-)
 # The owner of a name, path or table: a model in JSON, compared by identity as its name may be
 # anything, or a text for messages.
 Owner = Definition | str

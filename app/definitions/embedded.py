@@ -26,6 +26,13 @@ from .ids import ID
 from .related_models import USERS, camel_case
 
 EMBEDDING = (EMBEDS_ONE, EMBEDS_MANY)
+# The type of the property, and the key that names it.
+HELD: dict[str, object] = {REFERENCES_MANY: ["any"], EMBEDS_ONE: "object", EMBEDS_MANY: ["object"]}
+# Values that do not satisfy a required property.
+BLANK = (None, "")
+# The type of properties that hold the data of any relation.
+ANY = "any"
+PLACES = {REFERENCES_MANY: "foreignKey", EMBEDS_ONE: "property", EMBEDS_MANY: "property"}
 
 
 @dataclass(frozen=True)
@@ -105,15 +112,6 @@ def _inside(
     }
     embedded = {name: known[model] for name, model in held.items() if model in known}
     return {**embedding_properties(properties, known), **embedded}
-
-
-# The type of the property, and the key that names it.
-HELD: dict[str, object] = {REFERENCES_MANY: ["any"], EMBEDS_ONE: "object", EMBEDS_MANY: ["object"]}
-# Values that do not satisfy a required property.
-BLANK = (None, "")
-# The type of properties that hold the data of any relation.
-ANY = "any"
-PLACES = {REFERENCES_MANY: "foreignKey", EMBEDS_ONE: "property", EMBEDS_MANY: "property"}
 
 
 def hold(

@@ -15,6 +15,9 @@ from .definition import Definition, PlacedRule
 # LoopBack 3's types of principals that no caller ever has.
 OTHER_PRINCIPALS = ("APP", "APPLICATION", "SCOPE")
 KEYS = ("principalType", "principalId", "permission", "accessType", "property")
+# Properties that LoopBack 3 recognizes by name as the owner of a row, before any relation.
+OWNER_NAME = "owner"
+OWNER_PROPERTIES = ("userId", OWNER_NAME)
 
 
 def read_rules(definition: Definition, id_form: IdForm) -> list[PlacedRule]:
@@ -142,11 +145,6 @@ def _owned(
     if unowned:
         declared.warn(f"is without effect for {', '.join(unowned)}: it is not about a row")
     return [name for name in names if name not in unowned]
-
-
-# Properties that LoopBack 3 recognizes by name as the owner of a row, before any relation.
-OWNER_NAME = "owner"
-OWNER_PROPERTIES = ("userId", OWNER_NAME)
 
 
 def owner_property(definition: Definition, to_users: Mapping[str, str]) -> str | None:

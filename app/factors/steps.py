@@ -37,6 +37,10 @@ TICKET_LIFETIME = 300
 #: Maximum attempts with a ticket (OWASP ASVS 6.3.1 requires a limit; a throttle also counts by
 #: user).
 MAX_ATTEMPTS = 5
+# Values of SECOND_FACTOR.
+REQUIRED = "required"
+# The `reason` of a failed login.
+WRONG_FACTOR = "second factor"
 
 
 def open_ticket(first: FirstStep, enrols: bool, *conditions: ColumnElement[bool]) -> str:
@@ -93,12 +97,6 @@ def _to_json(first: FirstStep) -> dict[str, object]:
 
 def _from_json(values: dict[str, object], user_id: object) -> FirstStep:
     return FirstStep(user_id, **{**values, "methods": tuple(values["methods"])})  # type: ignore[arg-type]
-
-
-# Values of SECOND_FACTOR.
-REQUIRED = "required"
-# The `reason` of a failed login.
-WRONG_FACTOR = "second factor"
 
 
 def is_due(user_id: Id, methods: Collection[str]) -> bool:

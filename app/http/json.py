@@ -6,16 +6,15 @@ from typing import Any
 from flask import Flask, Response
 from flask.json.provider import DefaultJSONProvider
 
-
-def init_app(app: Flask) -> None:
-    """Write JSON with keys in insertion order."""
-    app.json = JSONProvider(app)
-
-
 # Circular data would be an error in a view; checking for it takes 5 % of the time.
 _ENCODER = json.JSONEncoder(
     default=DefaultJSONProvider.default, separators=(",", ":"), check_circular=False
 )
+
+
+def init_app(app: Flask) -> None:
+    """Write JSON with keys in insertion order."""
+    app.json = JSONProvider(app)
 
 
 def encode(value: Any) -> bytes:

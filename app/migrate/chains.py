@@ -13,11 +13,6 @@ from pathlib import Path
 from flask import Flask
 from sqlalchemy import Connection, inspect, text
 
-
-class MigrationError(Exception):
-    """The database cannot be migrated as requested; the message says why."""
-
-
 # Alembic's environment and template, used by both chains.
 SCRIPTS = Path(__file__).parents[1] / "migrations"
 # The format of the product's revisions; those of projects are longer.
@@ -26,6 +21,10 @@ PRODUCT_REVISION = re.compile(r"\d{4}$")
 TABLE_MAKERS = ("create_table", "rename_table")
 # The variables of a migration that are read.
 STATED = ("revision", "down_revision", "depends_on", "product_revision")
+
+
+class MigrationError(Exception):
+    """The database cannot be migrated as requested; the message says why."""
 
 
 @dataclass(frozen=True)

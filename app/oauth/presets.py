@@ -3,6 +3,28 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+# The known modules of `providers.json`.
+MODULES = {
+    "passport-google-oauth": "google",
+    "passport-google-oauth2": "google",
+    "passport-google-oauth20": "google",
+    "passport-google-openidconnect": "google",
+    "passport-google-oidc": "google",
+    "passport-github": "github",
+    "passport-github2": "github",
+    "passport-facebook": "facebook",
+    "passport-microsoft": "microsoft",
+    "passport-azure-ad-oauth2": "microsoft",
+    "passport-apple": "apple",
+    "passport-gitlab": "gitlab",
+    "passport-gitlab2": "gitlab",
+    "passport-openidconnect": "oidc",
+    "passport-openid-connect": "oidc",
+    "passport-auth0": "oidc",
+    "passport-okta-oauth": "oidc",
+    "passport-keycloak-oauth2-oidc": "oidc",
+}
+
 
 @dataclass(frozen=True)
 class Preset:
@@ -69,26 +91,4 @@ PRESETS = {
         },
         "facebook",
     ),
-}
-
-# The known modules of `providers.json`.
-MODULES = {
-    "passport-google-oauth": "google",
-    "passport-google-oauth2": "google",
-    "passport-google-oauth20": "google",
-    "passport-google-openidconnect": "google",
-    "passport-google-oidc": "google",
-    "passport-github": "github",
-    "passport-github2": "github",
-    "passport-facebook": "facebook",
-    "passport-microsoft": "microsoft",
-    "passport-azure-ad-oauth2": "microsoft",
-    "passport-apple": "apple",
-    "passport-gitlab": "gitlab",
-    "passport-gitlab2": "gitlab",
-    "passport-openidconnect": "oidc",
-    "passport-openid-connect": "oidc",
-    "passport-auth0": "oidc",
-    "passport-okta-oauth": "oidc",
-    "passport-keycloak-oauth2-oidc": "oidc",
 }

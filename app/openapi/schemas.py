@@ -20,6 +20,30 @@ from .filter_schemas import DocumentPart, filter_schema, where_schema
 ANSWER, BODY = "Answer", "Body"
 # The example of a text without one of its own.
 TEXT = "text"
+MESSAGES_BY_FIELD = {
+    "type": "object",
+    "additionalProperties": {"type": "array", "items": {"type": "string"}},
+}
+DETAILS = {
+    "messages": MESSAGES_BY_FIELD,
+    "codes": MESSAGES_BY_FIELD,
+    "statusCode": {"type": "integer"},
+    "userId": {
+        "type": ["integer", "string"],
+        "description": "Whose address is to be verified.",
+    },
+    "relation": {"type": "string", "description": "The relation that was refused."},
+    "model": {"type": "string", "description": "What a personal token has no scope for."},
+    "method": {"type": "string", "description": "What a personal token has no scope for."},
+    "ticket": {"type": "string", "description": "Of a login that takes a second step."},
+    "kinds": {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "What the user may authenticate with.",
+    },
+    "maxAge": {"type": "integer", "description": "Seconds for which a login is recent."},
+    "email": {"type": "string", "description": "A new address that is to be proved."},
+}
 
 
 def ref(name: str) -> DocumentPart:
@@ -47,30 +71,6 @@ def _closed(
     }
 
 
-MESSAGES_BY_FIELD = {
-    "type": "object",
-    "additionalProperties": {"type": "array", "items": {"type": "string"}},
-}
-DETAILS = {
-    "messages": MESSAGES_BY_FIELD,
-    "codes": MESSAGES_BY_FIELD,
-    "statusCode": {"type": "integer"},
-    "userId": {
-        "type": ["integer", "string"],
-        "description": "Whose address is to be verified.",
-    },
-    "relation": {"type": "string", "description": "The relation that was refused."},
-    "model": {"type": "string", "description": "What a personal token has no scope for."},
-    "method": {"type": "string", "description": "What a personal token has no scope for."},
-    "ticket": {"type": "string", "description": "Of a login that takes a second step."},
-    "kinds": {
-        "type": "array",
-        "items": {"type": "string"},
-        "description": "What the user may authenticate with.",
-    },
-    "maxAge": {"type": "integer", "description": "Seconds for which a login is recent."},
-    "email": {"type": "string", "description": "A new address that is to be proved."},
-}
 COMMON_SCHEMAS: dict[str, DocumentPart] = {
     "Count": _closed({"count": {"type": "integer", "minimum": 0, "examples": [1]}}),
     "Exists": _closed({"exists": {"type": "boolean", "examples": [True]}}),

@@ -33,6 +33,16 @@ MAX_COMPARED = 100
 CLOCK_TOLERANCE = 60.0
 
 ROWS, EVENTS = inspect(Delivery).columns, inspect(OutboxEvent).columns
+# Statements that are run for each mail delivered by the process that recorded it, compiled once.
+IS_EVENT, IS_DELIVERY = EVENTS.id == bindparam("event"), ROWS.id == bindparam("delivery")
+DATA = PreparedStatement(select(EVENTS.data).where(IS_EVENT))
+SHOWN = EVENTS.event, EVENTS.deadline, EVENTS.request_id, EVENTS.languages
+EVENT = PreparedStatement(select(*SHOWN).where(IS_EVENT))
+OURS = IS_DELIVERY, ROWS.attempts == bindparam("attempt"), ROWS.state == PENDING
+FINAL: dict[str, Any] = {
+    name: bindparam(f"new_{name}") for name in ("state", "finished", "last_error")
+}
+FINISH = PreparedStatement(update(ROWS.id.table).where(*OURS).values(FINAL).returning(ROWS.id))
 
 
 class Claim(NamedTuple):
@@ -185,14 +195,4 @@ def _change(claim: Claim, **values: Any) -> None:
     affected_rows(statement.execution_options(synchronize_session=False))
 
 
-# Statements that are run for each mail delivered by the process that recorded it, compiled once.
-IS_EVENT, IS_DELIVERY = EVENTS.id == bindparam("event"), ROWS.id == bindparam("delivery")
-DATA = PreparedStatement(select(EVENTS.data).where(IS_EVENT))
-SHOWN = EVENTS.event, EVENTS.deadline, EVENTS.request_id, EVENTS.languages
-EVENT = PreparedStatement(select(*SHOWN).where(IS_EVENT))
 CLAIM_RESERVED = PreparedStatement(_claiming(IS_DELIVERY, ROWS.attempts == 0))
-OURS = IS_DELIVERY, ROWS.attempts == bindparam("attempt"), ROWS.state == PENDING
-FINAL: dict[str, Any] = {
-    name: bindparam(f"new_{name}") for name in ("state", "finished", "last_error")
-}
-FINISH = PreparedStatement(update(ROWS.id.table).where(*OURS).values(FINAL).returning(ROWS.id))

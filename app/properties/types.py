@@ -27,23 +27,6 @@ INDEXED_TEXT = 255
 # Digits of a decimal after the point, without `scale`.
 SCALE = 2
 UNCHECKED = "is taken as an object, and its inside not checked"
-
-
-@dataclass(frozen=True)
-class PropertyType:
-    """A type of property: its name, its column's type, and the function that creates its field."""
-
-    name: str
-    column_type: ColumnType
-    make_field: Callable[..., Field]
-
-    def load(self, value: object) -> object:
-        """Return a JSON value in this type; raise ValidationError."""
-        field = self.make_field()
-        fields.unify_messages(field)
-        return field.deserialize(value)
-
-
 SIMPLE: dict[str, tuple[ColumnType, Callable[..., Field]]] = {
     "number": (Double(), fields.Number),
     "integer": (BigInteger(), fields.Integer),
@@ -66,6 +49,21 @@ ITEMS: dict[str, type] = {
     "any": object,
 }
 NAMES = ("string", "decimal", "array", *SIMPLE)
+
+
+@dataclass(frozen=True)
+class PropertyType:
+    """A type of property: its name, its column's type, and the function that creates its field."""
+
+    name: str
+    column_type: ColumnType
+    make_field: Callable[..., Field]
+
+    def load(self, value: object) -> object:
+        """Return a JSON value in this type; raise ValidationError."""
+        field = self.make_field()
+        fields.unify_messages(field)
+        return field.deserialize(value)
 
 
 def read_type(declared: Declaration) -> PropertyType | None:

@@ -12,6 +12,21 @@ from .types import PropertyType
 Validator = Callable[[Any], object]
 
 TEXTS, NUMBERS = ("string",), ("number", "integer", "decimal")
+#: Maximum ways to divide a text among the repetitions of a `format`, which take 10 ms.
+MAX_WAYS = 200_000
+# Ways that take as long as loading and storing a value.
+WAYS_PER_VALUE = 400
+TOKENS = re.compile(
+    r"""
+    (?P<escape>\\[dDwWsSbB.\\/^$|?*+()[\]{}'"@:,;!%&#=<>~` -])
+  | (?P<set>\[\^?\]?(?:\\.|[^]\\])*\])
+  | (?P<open>\((?:\?:)?(?!\?))
+  | (?P<close>\))
+  | (?P<repeat>[*+?]|\{\d{1,4}(?:,\d{0,4})?\})\??
+  | (?P<plain>[^\\[\](){}*+?])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 
 
 def read_validators(declared: Declaration, type_: PropertyType) -> list[Validator]:
@@ -93,23 +108,6 @@ READERS: dict[str, tuple[tuple[str, ...], Callable[[object, PropertyType], Valid
     "min": (NUMBERS, _min),
     "max": (NUMBERS, _max),
 }
-
-
-#: Maximum ways to divide a text among the repetitions of a `format`, which take 10 ms.
-MAX_WAYS = 200_000
-# Ways that take as long as loading and storing a value.
-WAYS_PER_VALUE = 400
-TOKENS = re.compile(
-    r"""
-    (?P<escape>\\[dDwWsSbB.\\/^$|?*+()[\]{}'"@:,;!%&#=<>~` -])
-  | (?P<set>\[\^?\]?(?:\\.|[^]\\])*\])
-  | (?P<open>\((?:\?:)?(?!\?))
-  | (?P<close>\))
-  | (?P<repeat>[*+?]|\{\d{1,4}(?:,\d{0,4})?\})\??
-  | (?P<plain>[^\\[\](){}*+?])
-    """,
-    re.VERBOSE | re.DOTALL,
-)
 
 
 class Format:

@@ -17,6 +17,8 @@ positive = validate.Range(min=1)
 more_than_zero = validate.Range(min=0, min_inclusive=False)
 # Seconds; a hundred years is longer than anything needs to last.
 lifetime = validate.Range(min=1, max=100 * 31556926)
+# The key in the metadata of settings that are secret as a whole.
+SECRET = "secret"  # noqa: S105 a name
 
 
 def is_address(value: str, *schemes: str) -> bool:
@@ -65,9 +67,6 @@ FieldType = TypeVar("FieldType", bound=fields.Field[Any])
 
 # The loaded settings by name; `SettingsSchema` has their types.
 Settings = Mapping[str, Any]
-
-# The key in the metadata of settings that are secret as a whole.
-SECRET = "secret"  # noqa: S105 a name
 
 
 def setting(

@@ -24,6 +24,14 @@ from .store import MAX_LISTED, Json, Page, to_text
 
 #: Files that a request deletes with their container, in about 10 ms; a thread deletes the others.
 MAX_AT_ONCE = 1000
+# The folder of incomplete files and those being deleted; no container can have this name.
+PENDING = ".uploads"
+# Seconds after which its contents count as left by a killed process.
+ABANDONED = 24 * 3600
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+# Links are never followed, and opening a pipe does not wait.
+NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
+NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY
 
 
 def remove_folder(folder: Path) -> None:
@@ -40,16 +48,6 @@ def remove_folder(folder: Path) -> None:
     except OSError:
         # There is more in it, or something that cannot be deleted: nobody waits for that.
         Thread(target=shutil.rmtree, args=(folder, True), name="removal", daemon=True).start()
-
-
-# The folder of incomplete files and those being deleted; no container can have this name.
-PENDING = ".uploads"
-# Seconds after which its contents count as left by a killed process.
-ABANDONED = 24 * 3600
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-# Links are never followed, and opening a pipe does not wait.
-NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
-NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY
 
 
 @dataclass(frozen=True)

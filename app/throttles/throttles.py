@@ -68,6 +68,7 @@ MAIL_LOGIN_ADDRESS = "mail_login_address"
 MAX_LOCKS = 1000
 #: Characters of the name of a throttle, the length of its column.
 NAME_LENGTH = 32
+LIMIT = bindparam("limit", type_=Integer)
 
 
 class Throttle(Model):
@@ -89,7 +90,6 @@ class Throttle(Model):
 ROWS = inspect(Throttle).columns
 # The row of a throttle and a key, and the allowed number of uses.
 THE_ROW = ROWS.name == bindparam("row_name"), ROWS.digest == bindparam("row_digest")
-LIMIT = bindparam("limit", type_=Integer)
 BLOCKED_UNTIL = PreparedStatement(select(ROWS.blocked_until).where(*THE_ROW))
 
 

@@ -36,6 +36,12 @@ MAX_DEPTH = 100
 # The most that a whole number of 64 bits holds.
 MAX_INTEGER = 2**63 - 1
 BLANK = {None, ""}
+REGEXP_FLAGS = (("i", re.IGNORECASE), ("m", re.MULTILINE), ("s", re.DOTALL), ("x", re.VERBOSE))
+SCALARS: Sequence[tuple[type, Callable[[Any], object]]] = (
+    (Decimal, float),
+    (bytes, lambda value: b64encode(value).decode()),
+    (timedelta, timedelta.total_seconds),
+)
 
 
 class InvalidValue(ValueError):  # noqa: N818
@@ -318,7 +324,6 @@ def _refuse(reason: str) -> Convert:
     return refuse
 
 
-REGEXP_FLAGS = (("i", re.IGNORECASE), ("m", re.MULTILINE), ("s", re.DOTALL), ("x", re.VERBOSE))
 # Types of BSON that JSON does not have; ObjectIds and decimals are written as their text.
 BSON: Mapping[str, Convert] = {
     "Regex": _regexp,
@@ -329,11 +334,6 @@ BSON: Mapping[str, Convert] = {
 }
 
 
-SCALARS: Sequence[tuple[type, Callable[[Any], object]]] = (
-    (Decimal, float),
-    (bytes, lambda value: b64encode(value).decode()),
-    (timedelta, timedelta.total_seconds),
-)
 CONVERTERS: Mapping[str, Convert] = {
     "number": to_number,
     "integer": _to_integer,

@@ -18,6 +18,7 @@ PATTERN = re.compile(r"/(.+)/", re.DOTALL)
 TEXTS, VALUES = ("string",), ("string", "number")
 # Properties of users that are unique, and the one that is required, in any case.
 UNIQUE_OF_USERS, REQUIRED_OF_USERS = ("email", "username"), ("email",)
+ANY = ("string", "number", "integer", "boolean", "date", "object", "any")
 
 
 def translate_validations(
@@ -151,7 +152,6 @@ def _strict(property_: JsonObject, options: JsonObject) -> JsonObject | None:
 
 
 Read = Callable[[JsonObject, JsonObject], JsonObject | None]
-ANY = ("string", "number", "integer", "boolean", "date", "object", "any")
 # By their kinds: further options, the types of properties, and what reads them.
 VALIDATIONS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], Read]] = {
     "presence": ((), ANY, _presence),

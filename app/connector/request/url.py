@@ -33,6 +33,7 @@ _HOST_WARNING = (
     "a variable in the host: calls to other hosts than those of the settings are blocked; the "
     'entry "{}" of `allowedHosts`, or the hosts themselves there, would permit them'
 )
+_IN_PATH = ("path", "segments", "start")
 
 
 class _Piece(NamedTuple):
@@ -114,9 +115,6 @@ class UrlTemplate:
         if "/." in url and has_dot_segment(url):
             raise VariableError("'.' or '..' cannot be used as a path segment")
         return url
-
-
-_IN_PATH = ("path", "segments", "start")
 
 
 def _read_pieces(

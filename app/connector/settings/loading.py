@@ -18,6 +18,12 @@ from .leniency import adapt
 from .options import source_layers
 from .schema import DataSourceSettings
 
+_BASE_URL = re.compile(r"https?://[^/?#@\s]+(/[^?#\s]*)?", re.IGNORECASE)
+BASE_URL_MESSAGE = "must be http:// or https:// and a host, without credentials, query or fragment"
+# A url that does not start with the base url.
+_COMPLETE_URL = re.compile(r"\s*([a-z]+://|\{)", re.IGNORECASE)
+_NAMES_ONLY = ("functions", "variables", "acls")
+
 
 def read_settings(path: str | os.PathLike[str], name: str) -> JsonValue:
     """Return the settings of one data source from a JSON file that maps names to settings."""
@@ -66,13 +72,6 @@ def _from_environment(value: JsonObject, problems: Problems, path: str) -> EnvTe
     if text is None:
         problems.add(path, f"environment variable {printable} is not set")
     return EnvText(text or "")
-
-
-_BASE_URL = re.compile(r"https?://[^/?#@\s]+(/[^?#\s]*)?", re.IGNORECASE)
-BASE_URL_MESSAGE = "must be http:// or https:// and a host, without credentials, query or fragment"
-# A url that does not start with the base url.
-_COMPLETE_URL = re.compile(r"\s*([a-z]+://|\{)", re.IGNORECASE)
-_NAMES_ONLY = ("functions", "variables", "acls")
 
 
 def load(schema: Schema, data: JsonValue, path: str, problems: Problems) -> JsonObject | None:

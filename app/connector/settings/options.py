@@ -12,6 +12,31 @@ from typing import NamedTuple
 from app.connector.retry import METHODS, STATUSES, RetryPolicy
 from app.connector.types import JsonObject, JsonValue, Settings
 
+_MEGABYTE = 1024 * 1024
+#: Maximum bytes of a response of a public data source, which anyone may request, unless
+#: `maxResponseBytes` is set.
+PUBLIC_MAX_RESPONSE = 2 * _MEGABYTE
+#: Maximum values and names in the JSON of a response of a public data source, and of one with the
+#: rows of a model at a data source, unless `maxResponseValues` is set.
+# Reading and writing them takes up to 0.1 s.
+PUBLIC_MAX_VALUES = 200_000
+_PUBLIC = {"maxResponseBytes": PUBLIC_MAX_RESPONSE, "maxResponseValues": PUBLIC_MAX_VALUES}
+# `param` is the query entry that selects a page, `start` its first value.
+PAGINATE_STYLES: dict[str, Settings] = {
+    "link": {},
+    "next": {},
+    "page": {"param": "page", "start": 1},
+    "offset": {"param": "offset", "start": 0},
+    "cursor": {"param": "cursor"},
+}
+_MERGED_BY_ENTRY = ("headers", "query", "retry")
+# Options that are objects of options.
+_GROUPS = ("timeout", "retry", "pool")
+_TYPE_HEADERS = ("accept", "content-type")
+# JSON with any suffix or parameters, or a type that only a call determines.
+_JSON_TYPE = re.compile(r"[^;]*(json|{)[^;]*(;.*)?", re.IGNORECASE)
+_TEMPLATE_OPTION_KEYS = ("headers", "query", "timeout", "json")
+
 
 class Option(NamedTuple):
     """The default of an option, and what the option does."""
@@ -19,8 +44,6 @@ class Option(NamedTuple):
     value: JsonValue
     meaning: str
 
-
-_MEGABYTE = 1024 * 1024
 
 OPTIONS: dict[str, Option] = {
     "baseURL": Option("", "what relative urls start with; needed for resources"),
@@ -67,15 +90,6 @@ OPTIONS: dict[str, Option] = {
     ),
 }
 
-#: Maximum bytes of a response of a public data source, which anyone may request, unless
-#: `maxResponseBytes` is set.
-PUBLIC_MAX_RESPONSE = 2 * _MEGABYTE
-#: Maximum values and names in the JSON of a response of a public data source, and of one with the
-#: rows of a model at a data source, unless `maxResponseValues` is set.
-# Reading and writing them takes up to 0.1 s.
-PUBLIC_MAX_VALUES = 200_000
-
-_PUBLIC = {"maxResponseBytes": PUBLIC_MAX_RESPONSE, "maxResponseValues": PUBLIC_MAX_VALUES}
 
 TEMPLATE: dict[str, Option] = {
     "method": Option("GET", "the HTTP method"),
@@ -96,22 +110,6 @@ PAGINATE: dict[str, Option] = {
     "limitParam": Option("limit", "the query entry for the size of a page, sent with `limit`"),
     "maxPages": Option(1000, "pages after which iterating ends with an error"),
 }
-# `param` is the query entry that selects a page, `start` its first value.
-PAGINATE_STYLES: dict[str, Settings] = {
-    "link": {},
-    "next": {},
-    "page": {"param": "page", "start": 1},
-    "offset": {"param": "offset", "start": 0},
-    "cursor": {"param": "cursor"},
-}
-
-_MERGED_BY_ENTRY = ("headers", "query", "retry")
-# Options that are objects of options.
-_GROUPS = ("timeout", "retry", "pool")
-_TYPE_HEADERS = ("accept", "content-type")
-# JSON with any suffix or parameters, or a type that only a call determines.
-_JSON_TYPE = re.compile(r"[^;]*(json|{)[^;]*(;.*)?", re.IGNORECASE)
-_TEMPLATE_OPTION_KEYS = ("headers", "query", "timeout", "json")
 
 
 def default_values(table: Mapping[str, Option], prefix: str = "") -> JsonObject:

@@ -35,6 +35,13 @@ from app.users.sessions.tokens import IssuedToken, issue, lock, use_up
 from .models import LoginCode
 
 DIGITS = 8
+#: Seconds for which a mailed code is valid.
+CODE_LIFETIME = 600
+#: Maximum number of codes that may be tried with a ticket.
+MAX_TRIES = 5
+# The scope of a ticket: like a mailed token, it is no session, and it ends with the other mailed
+# tokens.
+LOGIN_SCOPE = "login-code"
 
 
 def code_of(ticket_digest: str) -> str:
@@ -54,15 +61,6 @@ def derive_code(key: str, ticket_digest: str) -> str:
     """Return the code of a ticket by a key."""
     mac = hmac.digest(key.encode(), f"login by mail {ticket_digest}".encode(), "sha256")
     return f"{int.from_bytes(mac) % 10**DIGITS:0{DIGITS}}"
-
-
-#: Seconds for which a mailed code is valid.
-CODE_LIFETIME = 600
-#: Maximum number of codes that may be tried with a ticket.
-MAX_TRIES = 5
-# The scope of a ticket: like a mailed token, it is no session, and it ends with the other mailed
-# tokens.
-LOGIN_SCOPE = "login-code"
 
 
 def request_code(email: object, realm: object = None) -> str:

@@ -41,6 +41,8 @@ CeremonyOptions = PublicKeyCredentialCreationOptions | PublicKeyCredentialReques
 # credential data before the credential id, whose length is in the last two of these bytes (6.5.1).
 HEAD, ATTESTED_HEAD = 37, 18
 FLAGS, HAS_CREDENTIAL = 32, 0x40
+#: Maximum characters of the reason why a response is refused.
+MAX_REASON = 300
 
 
 def check_attestation_object(data: bytes) -> None:
@@ -74,10 +76,6 @@ def _decode_all(data: bytes) -> list[Any]:
 
 def _refuse(*_: object) -> NoReturn:
     raise ValueError("a tag")
-
-
-#: Maximum characters of the reason why a response is refused.
-MAX_REASON = 300
 
 
 class Credential(NamedTuple):

@@ -29,6 +29,17 @@ RANDOM_LENGTH = 40
 CHECKSUM_LENGTH = 6
 DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
 LENGTH = len(PERSONAL_PREFIX) + RANDOM_LENGTH + CHECKSUM_LENGTH
+TOKENS, USERS = inspect(AccessToken).columns, inspect(User).columns
+# Disabling a user deletes the tokens; the condition covers users disabled in the database directly.
+TOKEN_QUERY = PreparedStatement(
+    select(*COLUMNS, TOKENS.scopes, TOKENS.last_used)
+    .join(USERS.id.table, USERS.id == TOKENS.user_id)
+    .where(
+        TOKENS.digest == bindparam("digest"),
+        TOKENS.scope == PERSONAL_SCOPE,
+        USERS.disabled_at.is_(None),
+    )
+)
 
 
 def new_value() -> str:
@@ -52,19 +63,6 @@ def checksum(characters: str) -> str:
         rest, digit = divmod(rest, len(DIGITS))
         digits = DIGITS[digit] + digits
     return digits
-
-
-TOKENS, USERS = inspect(AccessToken).columns, inspect(User).columns
-# Disabling a user deletes the tokens; the condition covers users disabled in the database directly.
-TOKEN_QUERY = PreparedStatement(
-    select(*COLUMNS, TOKENS.scopes, TOKENS.last_used)
-    .join(USERS.id.table, USERS.id == TOKENS.user_id)
-    .where(
-        TOKENS.digest == bindparam("digest"),
-        TOKENS.scope == PERSONAL_SCOPE,
-        USERS.disabled_at.is_(None),
-    )
-)
 
 
 def identify(transport: TokenTransport, value: str) -> Identity:

@@ -38,6 +38,28 @@ FOLD = str.maketrans(ascii_uppercase, ascii_lowercase)
 BRACKETED_COST = 6
 WIDE_COST = 3
 CLASS_COST = 3
+# `/text/i`: JavaScript's notation for an expression with flags.
+DELIMITED = re.compile(r"/(.*)/(i?)", re.DOTALL)
+RANGE = r"(?:[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9]-[0-9])"
+TOKENS = re.compile(
+    rf"""
+    (?P<mark>[|^$])(?![*+?{{])
+  | (?P<wild>\.[*+]?(?![*+?{{]))
+  | \\(?P<named>[dws])(?![*+?{{])
+  | \[(?P<members>\^?(?:{RANGE}|[^\W_]|[_ .@,:])+-?)\](?![*+?{{])
+  | (?:\\(?P<escaped>[^\w])|(?P<literal>[^][.\\|()^$*+?{{}}]))(?![*+?{{])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+NAMED = {"d": "0-9", "w": "A-Za-z0-9_", "s": " \t\n\r\f\v"}
+# A range or a character of a class.
+MEMBER = re.compile(r"(.)-(.)|.", re.DOTALL)
+GLOB_SPECIAL = "*?["
+LIKE_SPECIAL = "%_\\"
+SUPPORTED = (
+    "takes text, ., .*, .+, classes like [a-z], \\d, \\w, \\s, ^, $ and |, without groups and"
+    " other repetitions"
+)
 
 
 @dataclass(frozen=True)
@@ -87,30 +109,6 @@ def cost(character: str) -> int:
     if character in "*?[":
         return BRACKETED_COST
     return 1 if character.isascii() else WIDE_COST
-
-
-# `/text/i`: JavaScript's notation for an expression with flags.
-DELIMITED = re.compile(r"/(.*)/(i?)", re.DOTALL)
-RANGE = r"(?:[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9]-[0-9])"
-TOKENS = re.compile(
-    rf"""
-    (?P<mark>[|^$])(?![*+?{{])
-  | (?P<wild>\.[*+]?(?![*+?{{]))
-  | \\(?P<named>[dws])(?![*+?{{])
-  | \[(?P<members>\^?(?:{RANGE}|[^\W_]|[_ .@,:])+-?)\](?![*+?{{])
-  | (?:\\(?P<escaped>[^\w])|(?P<literal>[^][.\\|()^$*+?{{}}]))(?![*+?{{])
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-NAMED = {"d": "0-9", "w": "A-Za-z0-9_", "s": " \t\n\r\f\v"}
-# A range or a character of a class.
-MEMBER = re.compile(r"(.)-(.)|.", re.DOTALL)
-GLOB_SPECIAL = "*?["
-LIKE_SPECIAL = "%_\\"
-SUPPORTED = (
-    "takes text, ., .*, .+, classes like [a-z], \\d, \\w, \\s, ^, $ and |, without groups and"
-    " other repetitions"
-)
 
 
 class Part(NamedTuple):

@@ -42,6 +42,11 @@ MAX_BYTES = 2_000_000
 PROPERTY_SIZE = 20
 #: The factor by which objects and arrays count: they are parsed, measured and written again.
 JSON_COST = 2
+#: Maximum characters of a statement's rows that PostgreSQL sends all at once.
+MAX_CHARACTERS = 16_000_000
+#: Most recently used compiled statements that a process keeps for lists and includes.
+# About 50 kB each; a list has one for each of its includes.
+MAX_STATEMENTS = 128
 
 
 class Page(NamedTuple):
@@ -160,12 +165,6 @@ class Budget:
 Read = TypeVar("Read")
 # Returns the statement for rows that meet conditions; it may have parameters.
 Build = Callable[[list[ColumnElement[bool]]], Statement]
-
-#: Maximum characters of a statement's rows that PostgreSQL sends all at once.
-MAX_CHARACTERS = 16_000_000
-#: Most recently used compiled statements that a process keeps for lists and includes.
-# About 50 kB each; a list has one for each of its includes.
-MAX_STATEMENTS = 128
 
 
 def max_characters(column: AnyColumn) -> int:

@@ -33,6 +33,9 @@ from .relations import declared_relation_endpoints, relation_endpoints
 from .serialization import respond_created, respond_selected
 from .tagged import check_first, check_new, read_check, respond_row
 
+# The methods of `PUT`, each with the method of `PATCH` for the same path.
+PUT_METHODS = {"replaceById": "patchAttributes", "replaceOrCreate": "patchOrCreate"}
+
 
 class RowViews:
     """The views of a collection that do not depend on where its rows are stored.
@@ -325,10 +328,6 @@ def _describe(resource: Resource, endpoints: Iterable[Endpoint]) -> Iterator[End
             by_row=True,
             errors=(*endpoint.errors, *resource.errors.get(endpoint.method, ())),
         )
-
-
-# The methods of `PUT`, each with the method of `PATCH` for the same path.
-PUT_METHODS = {"replaceById": "patchAttributes", "replaceOrCreate": "patchOrCreate"}
 
 
 def with_changing_put(endpoint: Endpoint) -> Endpoint:

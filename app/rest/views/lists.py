@@ -29,6 +29,13 @@ Belonging = Callable[[object], ColumnElement[bool]]
 MAX_FILTERS = 64
 #: Maximum characters of a filter that is kept.
 MAX_LENGTH = 500
+# The headers of a page.
+LINK = "Link"
+TOTAL_COUNT = "X-Total-Count"
+#: Maximum characters of the URL of a next page.
+# A longer request line would be refused (MAX_LINE in app/server/incoming.py). The nginx of
+# docs/deployment.md accepts it in a response's headers.
+MAX_URL = 16_000
 
 
 class ListQuery:
@@ -85,15 +92,6 @@ def _make_list(collection: Collection, given: Given, belonging: Belonging | None
 
 
 _known_list = lru_cache(maxsize=MAX_FILTERS)(_make_list)
-
-
-# The headers of a page.
-LINK = "Link"
-TOTAL_COUNT = "X-Total-Count"
-#: Maximum characters of the URL of a next page.
-# A longer request line would be refused (MAX_LINE in app/server/incoming.py). The nginx of
-# docs/deployment.md accepts it in a response's headers.
-MAX_URL = 16_000
 
 
 def respond_page(

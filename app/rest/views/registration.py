@@ -26,6 +26,13 @@ from app.settings import is_compatible
 from .collection import all_endpoints
 from .includes import check_scope
 
+MAPPER_EVENTS = (
+    *("before_insert", "after_insert", "before_update", "after_update"),
+    *("before_delete", "after_delete"),
+)
+INSTANCE_EVENTS = ("load", "refresh")
+ATTRIBUTE_EVENTS = ("set", "init_scalar")
+
 
 def register_resource(app: Flask, resource: Resource) -> None:
     """Serve a resource: the endpoints of every collection, of its relations and its own.
@@ -135,14 +142,6 @@ def _may_hold(relation: Relation, holder: type[object], parent: Collection) -> b
     """Return True if a foreign key may hold ids of rows of several resources."""
     made = inspect(holder).columns[relation.foreign_key].type.python_type
     return made is str or made is parent.id_form.python_type
-
-
-MAPPER_EVENTS = (
-    *("before_insert", "after_insert", "before_update", "after_update"),
-    *("before_delete", "after_delete"),
-)
-INSTANCE_EVENTS = ("load", "refresh")
-ATTRIBUTE_EVENTS = ("set", "init_scalar")
 
 
 def check_events(name: str, model: type[object]) -> None:

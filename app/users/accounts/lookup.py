@@ -14,6 +14,16 @@ from app.users.mailed.tokens import Account
 from app.users.models import User
 from app.users.names import lookup_email, stored_email
 
+#: Maximum service accounts in one response.
+MAX_LISTED = 1000
+USERS = inspect(User).columns
+NAMED = USERS.email == bindparam("email"), USERS.realm == bindparam("realm")
+ENABLED = PreparedStatement(
+    select(USERS.id, USERS.email, USERS.email_verified).where(
+        *NAMED, USERS.disabled_at.is_(None), USERS.service_account == false()
+    )
+)
+
 
 def get_user(user_id: Id) -> User:
     """Return the user with this id; raise ModelNotFound."""
@@ -35,17 +45,6 @@ def find_realms(email: str) -> list[str | None]:
     """Return the realms that have a user with this email; None stands for no realm."""
     realms = select(User.realm).where(User.email == lookup_email(email)).order_by(User.realm)
     return [realm or None for realm in db.session.scalars(realms)]
-
-
-#: Maximum service accounts in one response.
-MAX_LISTED = 1000
-USERS = inspect(User).columns
-NAMED = USERS.email == bindparam("email"), USERS.realm == bindparam("realm")
-ENABLED = PreparedStatement(
-    select(USERS.id, USERS.email, USERS.email_verified).where(
-        *NAMED, USERS.disabled_at.is_(None), USERS.service_account == false()
-    )
-)
 
 
 def read_address(email: object, realm: object) -> tuple[str, str]:

@@ -23,6 +23,9 @@ from .addresses import mark_verified
 from .credentials import record_credential_change
 from .lookup import find_enabled_account, get_user, read_address
 
+# Reasons why a user gets no link to set a password.
+DISABLED, SERVICE = "is that of a disabled user", "is that of a service account"
+
 
 def change_password(
     user_id: Id, old_password: str, new_password: str, keep: str | None = None
@@ -67,10 +70,6 @@ def store_password(user_id: Id, password_hash: str) -> None:
     with transaction():
         affected_rows(update(model).where(model.id == user_id).values(password_hash=password_hash))
         delete_tokens([user_id])
-
-
-# Reasons why a user gets no link to set a password.
-DISABLED, SERVICE = "is that of a disabled user", "is that of a service account"
 
 
 def request_password_reset(email: object, realm: object = None) -> None:

@@ -39,6 +39,13 @@ CODE_LIFETIME = 600
 CODE_LENGTH = 12
 # Characters between its dashes.
 CODE_GROUP = 4
+TOKENS = inspect(AccessToken).columns
+LIVE = TOKENS.scope == bindparam("scope"), TOKENS.expires_at > bindparam("moment")
+LIVE_TOKEN = PreparedStatement(
+    select(TOKENS.ttl, TOKENS.created, TOKENS.user_id).where(
+        TOKENS.digest == bindparam("digest"), *LIVE
+    )
+)
 
 
 class Account(NamedTuple):
@@ -47,15 +54,6 @@ class Account(NamedTuple):
     id: Id
     email: str
     email_verified: bool
-
-
-TOKENS = inspect(AccessToken).columns
-LIVE = TOKENS.scope == bindparam("scope"), TOKENS.expires_at > bindparam("moment")
-LIVE_TOKEN = PreparedStatement(
-    select(TOKENS.ttl, TOKENS.created, TOKENS.user_id).where(
-        TOKENS.digest == bindparam("digest"), *LIVE
-    )
-)
 
 
 def mail_token(event: NamedSignal, scope: str, user: User | Account | None, email: str) -> None:

@@ -31,6 +31,13 @@ FORMATS = {
     rf"scrypt:(\d+):(\d+):(\d+)\$[^$]+\${HEX}": (131_072, 8, 4),
     rf"pbkdf2:sha(?:1|256|512):(\d+)\$[^$]+\${HEX}": (2_000_000,),
 }
+# The prefixes of hashes, by method.
+METHODS = ("$argon2", *BCRYPT, "pbkdf2:", "scrypt:")
+#: Seconds between two queries for the schemes of stored hashes.
+CACHE_SECONDS = 60
+#: Maximum costs of one hash method that a login verifies, because each adds a verification to every
+#: login.
+MAX_SCHEMES_PER_METHOD = 4
 
 
 def hash_problem(stored: str) -> str | None:
@@ -44,14 +51,6 @@ def hash_problem(stored: str) -> str | None:
             return "costs too much to verify" if too_much else None
     return "is not a hash of Argon2, bcrypt, or Werkzeug's scrypt or PBKDF2"
 
-
-# The prefixes of hashes, by method.
-METHODS = ("$argon2", *BCRYPT, "pbkdf2:", "scrypt:")
-#: Seconds between two queries for the schemes of stored hashes.
-CACHE_SECONDS = 60
-#: Maximum costs of one hash method that a login verifies, because each adds a verification to every
-#: login.
-MAX_SCHEMES_PER_METHOD = 4
 
 # The schemes, each with one hash, and their expiry by the monotonic clock.
 cached_schemes = AppState[tuple[float, Mapping[str, str]]](

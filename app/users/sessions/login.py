@@ -26,6 +26,11 @@ from .lifetimes import ABSENT, parse_ttl
 from .second_step import FirstStep
 from .tokens import IssuedToken, issue
 
+# The conditions on every user for whom a session is opened, by any method.
+MAY_LOG_IN = User.disabled_at.is_(None), User.service_account == false()
+# The method of a login with a password (RFC 8176).
+PASSWORD = ("pwd",)
+
 
 def parse_credentials(credentials: Mapping[str, object]) -> tuple[str, str, str]:
     """Return the realm, and the name and value of the column that identifies the user.
@@ -65,12 +70,6 @@ def _check_realm(realm: object) -> str:
     if realm is not None and not isinstance(realm, str):
         raise errors.InvalidRealm()
     return realm or ""
-
-
-# The conditions on every user for whom a session is opened, by any method.
-MAY_LOG_IN = User.disabled_at.is_(None), User.service_account == false()
-# The method of a login with a password (RFC 8176).
-PASSWORD = ("pwd",)
 
 
 def login(

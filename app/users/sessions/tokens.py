@@ -28,6 +28,9 @@ from app.users.models import (
 
 #: Maximum sessions shown to a user, the newest ones.
 MAX_SESSIONS = 1000
+TOKENS = inspect(AccessToken).columns
+# The statements for tokens of logins, and for mailed ones.
+NOT_PERSONAL = AccessToken.scope.is_distinct_from(PERSONAL_SCOPE)
 
 
 @dataclass(frozen=True)
@@ -66,11 +69,6 @@ class NewToken(NamedTuple):
 
     handle: str
     created: datetime
-
-
-TOKENS = inspect(AccessToken).columns
-# The statements for tokens of logins, and for mailed ones.
-NOT_PERSONAL = AccessToken.scope.is_distinct_from(PERSONAL_SCOPE)
 
 
 def _inserting(user_id: object) -> PreparedStatement:

@@ -21,6 +21,8 @@ MAX_LINE = 65_536
 # the last four are full-width. Such a cell is written with an apostrophe in front, which is removed
 # when it is read.
 FORMULA = re.compile("'*[=+\\-@\t\r\uff0b\uff0d\uff1d\uff20]")
+# Types whose values are text in JSON, too.
+TEXTS = ("string", "date", "dateonly", "decimal", "uuid", "objectid")
 
 
 class InvalidFileError(Exception):
@@ -63,10 +65,6 @@ def _protect(cell: str) -> str:
 
 def _unprotect(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
-
-
-# Types whose values are text in JSON, too.
-TEXTS = ("string", "date", "dateonly", "decimal", "uuid", "objectid")
 
 
 def from_text(declared: "Property", text: str) -> object:
