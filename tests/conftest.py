@@ -42,6 +42,8 @@ PASSWORD = "correct horse battery"
 # What it is changed to.
 NEW = "a new and longer one"
 TOKEN = re.compile(r"\b[A-Za-z0-9]{64}\b")
+# New objects that may be garbage after a test: those of a few apps.
+MOST_GARBAGE = 100_000
 # Tests of these take many seconds each.
 LONG = {
     "test_model_example.py",
@@ -109,17 +111,22 @@ def database_of(item):
 
 
 def pytest_collection_finish():
-    keep_what_is_there()
-    # An app is thousands of objects that stay for the test: by default each starts several runs.
-    gc.set_threshold(10_000, 10, 10)
-
-
-def keep_what_is_there():
-    """Keep the garbage collector off the modules, tests and apps that stay to the end anyway.
-
-    Each of its full runs would take a second after some hundred tests.
-    """
+    # Modules and tests stay to the end.
     gc.collect()
+    gc.freeze()
+    # An app is ten thousand objects that stay for the test: by default each starts several runs of
+    # the garbage collector. In requests that nest as deeply as Python can, a run fails.
+    gc.set_threshold(1_000_000, 10, 100)
+
+
+def pytest_runtest_logfinish():
+    """Collect garbage between tests; the oldest objects are shared by tests and stay."""
+    if gc.get_count()[0] > MOST_GARBAGE:
+        gc.collect(1)
+
+
+def pytest_unconfigure():
+    """Leave what is there to the end of the process; pytest would look for garbage five times."""
     gc.freeze()
 
 
@@ -222,7 +229,6 @@ def shared_app(database_url, shared_apps, tmp_path_factory):
         if key not in shared_apps:
             mail_folder = tmp_path_factory.mktemp("mail")
             shared_apps[key] = SharedApp(build(database_url, mail_folder, **settings))
-            keep_what_is_there()
         used.append(shared_apps[key])
         return used[-1].app
 

@@ -84,7 +84,7 @@ def smtp_server(
         with warnings.catch_warnings(action="ignore", category=ResourceWarning):
             controller.stop(no_assert=True)
             del controller
-            gc.collect()
+            gc.collect(1)
 
 
 @contextmanager
