@@ -1,6 +1,7 @@
 """Routing: collections in any case, as in LoopBack 3, and values with encoded slashes."""
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 # Replaces an encoded slash in the path used for routing. No value contains a NUL: a client's NUL
 # becomes the replacement character.
 SLASH, NO_CHARACTER = "\0", "\xff"
+# Returns the domain and the path of a rule's URL for values of its variables.
+Builder = Callable[..., tuple[str, str]]
 
 
 class RoutedPaths:
@@ -143,13 +146,18 @@ class LazyRule(Rule):
     Werkzeug compiles each rule when it is added, which takes most of the time to create an app.
     """
 
-    def _compile_builder(self, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
-        compile_ = super()._compile_builder
-        builder: Callable[..., tuple[str, str]] | None = None
+    def _compile_builder(self, append_unknown: bool = True) -> Builder:
+        return _build_with_query if append_unknown else _build
 
-        def build(rule: Rule, /, **values: object) -> tuple[str, str]:
-            nonlocal builder
-            builder = builder or compile_(append_unknown)
-            return builder(rule, **values)
+    @cached_property
+    def builders(self) -> tuple[Builder, Builder]:
+        """The compiled functions: without the other values, and with them in the query."""
+        return super()._compile_builder(False), super()._compile_builder(True)
 
-        return build
+
+def _build(rule: LazyRule, /, **values: object) -> tuple[str, str]:
+    return rule.builders[0](rule, **values)
+
+
+def _build_with_query(rule: LazyRule, /, **values: object) -> tuple[str, str]:
+    return rule.builders[1](rule, **values)
