@@ -127,7 +127,7 @@ class RemoteRows(Repository):
         """Return the rows within these conditions that a filter selects; raise InvalidFilter."""
         if filter_.include:
             raise InvalidFilter(NO_INCLUDES)
-        scopes = _scopes(conditions)
+        scopes = _permissions(conditions)
         where = remote_where(filter_.where)
         query = {
             "where": {"and": [where, *(scope.where for scope in scopes)]} if scopes else where,
@@ -149,7 +149,7 @@ class RemoteRows(Repository):
         """Return one row within these conditions, or None."""
         found = self._call("findById", self._remote.find_by_id, row_id)
         row = None if found is None else self._read(found)
-        return row if row is not None and _covers(_scopes(conditions), row) else None
+        return row if row is not None and _covers(_permissions(conditions), row) else None
 
     def existing(self, row_ids: Iterable[Id | None], conditions: Conditions) -> set[Id]:
         """Return those of the ids that belong to rows within the conditions."""
@@ -287,12 +287,20 @@ def _covers(scopes: Iterable[Permitted], row: RemoteRow) -> bool:
     return all(scope.covers(row) for scope in scopes)
 
 
-def _scopes(conditions: Conditions) -> list[Permitted]:
-    return [condition for condition in conditions if isinstance(condition, Permitted)]
+def _permissions(conditions: Conditions) -> list[Permitted]:
+    """Return the conditions; raise TypeError for one that cannot be checked here."""
+    permissions = []
+    for condition in conditions:
+        if not isinstance(condition, Permitted):
+            raise TypeError(f"{condition!r} is no condition on rows of a data source")
+        permissions.append(condition)
+    return permissions
 
 
 def _split(conditions: Conditions) -> tuple[Id, list[Permitted]]:
-    """Return the id from the conditions, and the other conditions."""
+    """Return the id from the conditions, and the others; raise TypeError as `_permissions`."""
     chosen = list(conditions)
-    [row_id] = [condition.row_id for condition in chosen if isinstance(condition, WithId)]
-    return row_id, _scopes(chosen)
+    [selected] = [condition for condition in chosen if isinstance(condition, WithId)]
+    return selected.row_id, _permissions(
+        condition for condition in chosen if condition is not selected
+    )

@@ -4,10 +4,16 @@ from collections.abc import Callable, Sequence
 
 from app.errors import ValidationError
 from app.ids import Id
-from app.rest.rows.references import check_common_owner, check_owner, gives_away, may_name_others
 
 from .collection import Collection
-from .rows.references import check_changed_references, check_common_references
+from .rows.references import (
+    check_changed_references,
+    check_common_owner,
+    check_common_references,
+    check_owner,
+    gives_away,
+    may_name_others,
+)
 from .rows.scopes import WriteScope
 from .rows.undeclared import ATTRIBUTE, merge_others
 from .rows.values import Condition, Conditions, Row, Values

@@ -24,7 +24,6 @@ from app.database.reading import readers
 from app.errors import ModelNotFound
 from app.fields.base import Schema, validation_cost
 from app.fields.ids import Id
-from app.rest.rows.references import references_of
 from app.settings import Settings, is_compatible
 from app.state import AppState
 
@@ -40,13 +39,13 @@ from .requests.compatibility import loader
 from .resource import Resource, shown_columns
 from .rows.embedded import EmbeddedObjects
 from .rows.hooks import SavedValues
-from .rows.references import AnyReference, Reference
+from .rows.references import AnyReference, Reference, references_of
 from .rows.scopes import WriteScope
 from .rows.values import Condition, Conditions, Row, Values
 from .rows.writer import Writer, writers
 from .visibility import Visibility
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 #: Maximum values of the rows that one request creates, which are loaded in 50 to 100 ms; a `format`
 #: counts by the number of ways in which it may match.
@@ -56,7 +55,7 @@ MAX_VALUES = 4000
 class Collection:
     """A resource as served by an app: rows, schemas, properties, and the caller's permissions.
 
-    Its hooks have the resource's receivers, and may have some of this app only.
+    The hooks of its `resource` have the receivers of all apps, and may have some of this app only.
     """
 
     def __init__(self, resource: Resource, settings: Settings) -> None:
@@ -305,13 +304,13 @@ class Collection:
             raise ModelNotFound(self.singular, row_id)
         return row
 
-    def or_404(self, row_id: object, found: Found | None) -> Found:
+    def or_404(self, row_id: object, found: Result | None) -> Result:
         """Return what was found of a row; raise ModelNotFound if it is None."""
         if found is None:
             raise ModelNotFound(self.singular, row_id)
         return found
 
-    def or_denied(self, row_id: ids.Id, found: Found | None, within: Conditions = ()) -> Found:
+    def or_denied(self, row_id: ids.Id, found: Result | None, within: Conditions = ()) -> Result:
         """Return what was found of a row; if it is None, raise the error of a call on such a row.
 
         The access error if the caller may read the row within these conditions, else ModelNotFound.

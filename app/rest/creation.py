@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from app.errors import MalformedBody
 from app.ids import Id
-from app.rest.rows.references import owner_to_fix
 
 from .collection import MAX_VALUES, Collection
-from .rows.references import check_references
+from .rows.references import check_references, owner_to_fix
 from .rows.values import Condition, NewRow, Row, Values
 
 

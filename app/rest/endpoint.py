@@ -234,7 +234,9 @@ def register_endpoints(app: Flask, declared: Endpoints) -> None:
         _claim_path(app, segment, name)
     # Also for endpoints that are not served.
     install_rules(app, declared)
-    switched_off.of(app)[name] = sorted(declared.methods_with("is_off"))
+    switched_off.of(app)[name] = sorted(
+        {endpoint.method for endpoint in declared.methods if endpoint.is_off}
+    )
     bp = Blueprint(name, __name__)
     for endpoint in served:
         view = _not_found if endpoint.is_off else _view_function(app, name, endpoint)

@@ -41,7 +41,7 @@ CLASS_COST = 3
 # `/text/i`: JavaScript's notation for an expression with flags.
 DELIMITED = re.compile(r"/(.*)/(i?)", re.DOTALL)
 RANGE = r"(?:[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9]-[0-9])"
-TOKENS = re.compile(
+REGEXP_TOKENS = re.compile(
     rf"""
     (?P<mark>[|^$])(?![*+?{{])
   | (?P<wild>\.[*+]?(?![*+?{{]))
@@ -51,12 +51,12 @@ TOKENS = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-NAMED = {"d": "0-9", "w": "A-Za-z0-9_", "s": " \t\n\r\f\v"}
+CLASSES_BY_LETTER = {"d": "0-9", "w": "A-Za-z0-9_", "s": " \t\n\r\f\v"}
 # A range or a character of a class.
-MEMBER = re.compile(r"(.)-(.)|.", re.DOTALL)
+CLASS_MEMBER = re.compile(r"(.)-(.)|.", re.DOTALL)
 GLOB_SPECIAL = "*?["
 LIKE_SPECIAL = "%_\\"
-SUPPORTED = (
+SUPPORTED_SYNTAX = (
     "takes text, ., .*, .+, classes like [a-z], \\d, \\w, \\s, ^, $ and |, without groups and"
     " other repetitions"
 )
@@ -181,9 +181,9 @@ def _split(path: str, pattern: str) -> list[list[re.Match[str]]]:
     alternatives: list[list[re.Match[str]]] = [[]]
     place = 0
     while place < len(pattern):
-        match = TOKENS.match(pattern, place)
+        match = REGEXP_TOKENS.match(pattern, place)
         if match is None:
-            raise InvalidFilter(f"{path} {SUPPORTED}.")
+            raise InvalidFilter(f"{path} {SUPPORTED_SYNTAX}.")
         if match["mark"] == "|":
             alternatives.append([])
         else:
@@ -204,7 +204,7 @@ def _parse(path: str, tokens: list[re.Match[str]]) -> Expression:
 def _part(path: str, token: re.Match[str]) -> Part:
     if token["wild"]:
         return WILDCARDS[token["wild"]]
-    if members := NAMED.get(token["named"] or "") or token["members"]:
+    if members := CLASSES_BY_LETTER.get(token["named"] or "") or token["members"]:
         members = _shortened(path, members)
         return Part(f"[{members}]", f"[{members}]", CLASS_COST + sum(map(cost, members)))
     text = token["escaped"] or token["literal"]
@@ -223,7 +223,7 @@ def _shortened(path: str, members: str) -> str:
     """
     negation = "^" if members.startswith("^") else ""
     codes: set[int] = set()
-    for member in MEMBER.finditer(members, len(negation)):
+    for member in CLASS_MEMBER.finditer(members, len(negation)):
         first, last = member[1] or member[0], member[2] or member[0]
         if first > last:
             raise InvalidFilter(f"{path} has the range {member[0]}, which is out of order.")

@@ -21,8 +21,9 @@ from app.database.ids import key_value
 from app.database.session import connection
 from app.errors import REFERRED_TO, TooManyDependents
 from app.ids import Id
-from app.rest.rows.values import Statement
 from app.state import AppState
+
+from .values import Statement
 
 #: Maximum rows with polymorphic dependents that one request deletes; each level counts as 100.
 MAX_FOLLOWED = 100_000

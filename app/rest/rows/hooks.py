@@ -118,7 +118,7 @@ class SavedValues:
         Objects and arrays are copied. Anything that is not a column, such as a password, is left
         out; of an entity, anything that is not a property, too.
         """
-        values = item if isinstance(item, dict) else self._of_entity(item)
+        values = item if isinstance(item, Mapping) else self._of_entity(item)
         return {
             name: deepcopy(value) if isinstance(value, dict | list) else value
             for name, value in values.items()
@@ -132,7 +132,7 @@ class SavedValues:
         """
         checked = self._check(values, self.of(item))
         if isinstance(item, dict):
-            # Not in place: the items of a change are shared by its rows.
+            # Not in place, as the items of a change are shared by its rows; a copy keeps the type.
             item = copy(item)
             for name in item.keys() & self._columns.keys():
                 del item[name]

@@ -136,7 +136,7 @@ class Outcome:
 
     def _new_values(self, item: NewRow) -> Mapping[str, Element]:
         """Return the new value of each column of a row."""
-        values = item if isinstance(item, dict) else vars(item)
+        values = item if isinstance(item, Mapping) else vars(item)
         absent = {column.name: null() for column in self._columns.values()}
         return {**absent, **self._bound(self._rows.with_defaults({**values}))}
 

@@ -22,7 +22,7 @@ class Row(Protocol):
 Values = dict[str, Any]
 # The result of `prepare_insert` for a new row: values, or an entity of the model.
 NewRow: TypeAlias = Values | Base
-# A condition on rows: SQL, or what a data source compares.
+# A condition on rows: SQL, but for the two of data sources, `WithId` and `Permitted`.
 Condition = ColumnElement[bool]
 # Conditions that rows must meet, such as `[Note.stars > 3]`.
 Conditions = Iterable[Condition]

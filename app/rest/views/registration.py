@@ -1,4 +1,4 @@
-"""Serving resources: their endpoints, and checks of the relations between them."""
+"""Serving resources: their endpoints, and checks of their models, relations and dependents."""
 
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping
@@ -189,16 +189,18 @@ def find_dependents(app: Flask) -> None:
     collections = served_collections.of(app)
     polymorphic = defaultdict[str, list[Dependent]](list)
     for collection in collections.values():
-        for dependent in _of(collection, collections):
+        for dependent in _dependents_of(collection, collections):
             known = polymorphic[collection.rows.key.table.name]
             if dependent not in known:
                 known.append(dependent)
     if polymorphic:
         tables = {collection.rows.key.table for collection in collections.values()}
-        dependents.set(app, Dependents(polymorphic, _cascading(tables, {*polymorphic})))
+        dependents.set(app, Dependents(polymorphic, _cascading_keys(tables, {*polymorphic})))
 
 
-def _of(collection: Collection, collections: dict[str, Collection]) -> Iterator[Dependent]:
+def _dependents_of(
+    collection: Collection, collections: dict[str, Collection]
+) -> Iterator[Dependent]:
     """Yield the dependents of a collection's rows, by its hasOne and hasMany relations."""
     for relation in collection.relations.values():
         if relation.type_name:
@@ -207,7 +209,7 @@ def _of(collection: Collection, collections: dict[str, Collection]) -> Iterator[
             yield Dependent(key, discriminator, relation.type_name)
 
 
-def _cascading(tables: set[Table], concerned: set[str]) -> dict[str, list[Column[object]]]:
+def _cascading_keys(tables: set[Table], concerned: set[str]) -> dict[str, list[Column[object]]]:
     """Return the foreign keys by which the database deletes rows of these tables."""
     found = defaultdict[str, list[Column[object]]](list)
     open_ = set(concerned)
