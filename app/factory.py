@@ -19,17 +19,22 @@ from app.rest.views.registration import check_relations, find_dependents
 from . import config, openapi, project_modules
 from .features import FEATURES, Feature, commands_of, in_order
 
+
 # The modules that every app needs are imported now, once for all processes that are forked later;
 # others only if a setting enables their feature, to save time and memory.
-for _feature in FEATURES:
-    if _feature.is_imported:
-        _feature.load()
+def _import_required(features: Iterable[Feature]) -> None:
+    for feature in features:
+        if feature.is_imported:
+            feature.load()
+
+
+_import_required(FEATURES)
 
 
 def create_app(
     overrides: Mapping[str, Any] | None = None, features: Iterable[Feature] = FEATURES
 ) -> Flask:
-    """Create the app; `overrides` (for tests) replace `config.py` and the environment.
+    """Create the app with these features; `overrides` replace `config.py` and the environment.
 
     Raises ConfigurationError, with one sentence, for invalid settings.
     """

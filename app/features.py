@@ -10,7 +10,10 @@ from flask import Flask
 
 
 class Stage(IntEnum):
-    """When a feature is set up; features of one stage do not depend on each other's order."""
+    """When a feature is set up; within a stage, features need no particular order.
+
+    Only the order in which paths and kinds of factors are listed depends on it.
+    """
 
     # Hooks, error handlers, and what other features register in.
     SERVICE = 1
@@ -22,7 +25,7 @@ class Stage(IntEnum):
     MODELS = 4
     # Serves users, with all that was added to them.
     USERS = 5
-    # Serves more, such as pages, whose names and paths what follows must not have.
+    # Serves pages and other endpoints; later stages must not use their names and paths.
     SERVED = 6
     # Serves names that the settings choose.
     NAMED = 7
@@ -43,10 +46,10 @@ class Feature:
     # The module whose `function` sets the feature up for an app.
     module: str
     stage: Stage
-    # The settings that switch it on, all of them; a feature without is always on.
+    # The settings that must all be set for it to be on; without any, it is always on.
     settings: tuple[str, ...] = ()
-    # Whether the module is imported and called even if they do not, because rules may name the
-    # methods that it declares, or tables exist: the module then serves nothing.
+    # Whether the module is also imported and called while it is off, when it serves nothing:
+    # rules may name its methods, and its tables exist.
     is_declared: bool = False
     function: str = "init_app"
     # The modules of its commands, where they have the same name, imported when they are called.
@@ -83,7 +86,12 @@ FEATURES = (
     Feature("password hashes", "app.users.passwords.hashing", Stage.SERVICE),
     Feature("access tokens", "app.users.sessions.transports", Stage.SERVICE),
     Feature("throttles", "app.throttles.throttles", Stage.SERVICE),
-    Feature("audit log", "app.audit.entries", Stage.SERVICE),
+    Feature(
+        "audit log",
+        "app.audit.entries",
+        Stage.SERVICE,
+        commands={"audit": "app.users.commands.audit"},
+    ),
     Feature("outbox", "app.outbox", Stage.SERVICE, commands={"outbox": "app.outbox.cli"}),
     Feature("mail", "app.mail", Stage.SERVICE),
     Feature("mails to users", "app.users.mailed.events", Stage.SERVICE),
@@ -102,19 +110,19 @@ FEATURES = (
         is_declared=True,
     ),
     Feature(
+        "passkeys",
+        "app.factors.passkeys",
+        Stage.RESOURCES,
+        settings=("PASSKEYS",),
+        is_declared=True,
+    ),
+    Feature(
         "second factors",
         "app.factors.setup",
         Stage.RESOURCES,
         settings=("SECOND_FACTOR",),
         is_declared=True,
         commands={"factors": "app.factors.cli"},
-    ),
-    Feature(
-        "passkeys",
-        "app.factors.passkeys",
-        Stage.RESOURCES,
-        settings=("PASSKEYS",),
-        is_declared=True,
     ),
     Feature(
         "personal tokens",
@@ -137,7 +145,13 @@ FEATURES = (
         settings=("SAMPLE_TODOS",),
         is_declared=True,
     ),
-    Feature("models", "app.definitions.setup", Stage.MODELS, settings=("MODELS_FOLDER",)),
+    Feature(
+        "models",
+        "app.definitions.setup",
+        Stage.MODELS,
+        settings=("MODELS_FOLDER",),
+        commands={"models": "app.projects.models_cli"},
+    ),
     Feature(
         "users",
         "app.users.views",
@@ -147,7 +161,6 @@ FEATURES = (
             "users": "app.factors.cli",
             "tokens": "app.users.commands.tokens",
             "roles": "app.users.commands.roles",
-            "audit": "app.users.commands.audit",
         },
     ),
     Feature("account page", "app.account.views", Stage.SERVED, settings=("ACCOUNT_PAGE",)),
@@ -169,7 +182,7 @@ FEATURES = (
         commands={"providers": "app.oauth.cli"},
     ),
     Feature(
-        "standbys",
+        "positions of sessions",
         "app.users.sessions.positions",
         Stage.SERVED,
         settings=("READ_DATABASE_URL",),
@@ -201,7 +214,6 @@ FEATURES = (
         Stage.PROJECT,
         settings=("PROJECT_FILE",),
         commands={
-            "models": "app.projects.models_cli",
             "upgrade": "app.projects.upgrade",
             "fixtures": "app.projects.fixtures.cli",
         },
@@ -216,4 +228,4 @@ def in_order(features: Iterable[Feature]) -> list[Feature]:
 
 def commands_of(features: Iterable[Feature]) -> dict[str, str]:
     """Return the modules of the features' commands, by their names."""
-    return {name: module for each in features for name, module in each.commands.items()}
+    return {name: module for feature in features for name, module in feature.commands.items()}

@@ -13,7 +13,7 @@ from .syntax import Script, first_child, line_of, parse, text_of
 
 #: Maximum bytes of a JSON file of a LoopBack 3 application.
 MAX_JSON_BYTES = 4 * 1024 * 1024
-#: Maximum levels of such a file.
+#: Maximum levels of nesting in a JSON file of a LoopBack 3 application.
 MAX_DEPTH = 50
 # What stands in place of an expression that is not read.
 UNREAD = None

@@ -156,7 +156,7 @@ ALIKE = [
         *("POST", "/notes", {"text": "a", "stars": True}, INVALID, INVALID),
     ),
     Call(
-        "a password that is not a text",
+        "a password that is not a string",
         *("POST", "/users", {"email": "x@example.com", "password": 1234567890}, INVALID, INVALID),
     ),
     Call(
@@ -225,7 +225,7 @@ ALIKE = [
     ),
     Call(
         "a change by `upsertWithWhere` without the required properties, which the row has: LoopBack"
-        " validates the body as a new row, which is 422",
+        " validates the body as a new row, and its response is 422",
         *("POST", '/notes/upsertWithWhere?where={"id":1}', {"stars": 4}),
         *((200, {"stars": 4}), (200, {"stars": 4})),
     ),

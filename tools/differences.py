@@ -137,7 +137,7 @@ DIFFERENCES = {
     "attachments": Difference(
         "`attachments` of a template sends files of the machine.",
         "It is ignored with a warning; `files` sends bytes and opened files.",
-        "Settings or callers must not be able to read any file.",
+        "Settings and callers must not choose which file is read.",
     ),
     "headers in hooks": Difference(
         "`ctx.req.headers` has the headers of the template.",

@@ -123,7 +123,7 @@ def own_errors() -> str:
     kinds: list[Any] = [
         kind
         for name, kind in vars(errors).items()
-        if isinstance(kind, type) and hasattr(kind, "error_code") and not name.startswith("_")
+        if isinstance(kind, type) and hasattr(kind, "error_code")
     ]
     rows = [
         (kind.code, f"`{kind.error_code}`", (kind.__doc__ or "").splitlines()[0])

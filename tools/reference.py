@@ -42,7 +42,7 @@ METHODS = {
 # Classes whose objects are created by the service, with internal arguments and fields.
 MADE_BY_OTHERS = {
     *("BoundModel", "Call", "Identity", "Model", "Operation", "Pages", "Record", "Relation"),
-    *("Repository", "Request", "User", "Variable"),
+    *("Repository", "Request", "Row", "User", "Variable"),
     *("Client", "Login", "Mails", "Users"),
 }
 # Fields of a resource for models in JSON.

@@ -190,8 +190,9 @@ def install_rules(app: Flask, declared: ModelRules) -> None:
     """
     model, dynamic = declared.model, declared.dynamic
     methods = {method.method: method.access for method in declared.methods}
-    owned, by_row = declared.methods_with("owned"), declared.methods_with("by_row")
-    session_only = declared.methods_with("session_only")
+    owned = {method.method for method in declared.methods if method.owned}
+    by_row = {method.method for method in declared.methods if method.by_row}
+    session_only = {method.method for method in declared.methods if method.session_only}
     replaced = (app.config["ACLS"] or {}).get(model)
     try:
         form = FORMS[app.config["ID_TYPE"]]

@@ -146,7 +146,7 @@ class RuledMethod(Protocol):
 
     @property
     def session_only(self) -> bool | None:
-        """Whether no personal token may call it."""
+        """Whether no personal token may call it; None counts as False."""
 
 
 @dataclass(frozen=True)
@@ -161,10 +161,6 @@ class ModelRules:
     kept: Sequence[Rule] = ()
     # The roles that depend on the row.
     dynamic: Mapping[str, DynamicRole] = field(default_factory=dict)
-
-    def methods_with(self, attribute: str) -> set[str]:
-        """Return the names of the methods that have an attribute set."""
-        return {method.method for method in self.methods if getattr(method, attribute)}
 
 
 @dataclass(frozen=True)
@@ -352,14 +348,14 @@ def check_owners(rules: Iterable[Rule], owned: Collection[str]) -> None:
             )
 
 
-def _parse(settings: dict[str, str], id_form: IdForm) -> Rule:
+def _parse(settings: dict[str, Any], id_form: IdForm) -> Rule:
     named = settings["property"]
     properties = frozenset([named] if isinstance(named, str) else named)
     principal = _parse_principal(settings, id_form)
     return Rule(principal, settings["permission"] != "DENY", settings["accessType"], properties)
 
 
-def _parse_principal(settings: dict[str, str], id_form: IdForm) -> Principal:
+def _parse_principal(settings: dict[str, Any], id_form: IdForm) -> Principal:
     principal = settings["principalId"]
     if settings["principalType"] == "USER":
         user_id = id_form.parse(str(principal))

@@ -63,8 +63,8 @@ class ProjectGroup(FlaskGroup):
 
 def create_app() -> Flask:
     """Create the project's app, importing its code only now: not every command needs it."""
+    _enter()
     try:
-        enter_project()
         app: Flask = import_module("app.factory").create_app()
     except ConfigurationError as error:
         raise click.ClickException(str(error)) from None

@@ -1,10 +1,7 @@
 """The outbound REST connector: a library that needs neither Flask nor a database."""
 
-from app.connector.bound_model import Record as Record
-from app.connector.http.client import Call as Call
-from app.connector.http.client import without_waiting as without_waiting
-
 from .bound_model import BoundModel as BoundModel
+from .bound_model import Record as Record
 from .datasource import DataSource as DataSource
 from .errors import BlockedHostError as BlockedHostError
 from .errors import CallTimeoutError as CallTimeoutError
@@ -29,6 +26,8 @@ from .errors import UnauthorizedError as UnauthorizedError
 from .errors import UnknownVariableError as UnknownVariableError
 from .errors import VariableError as VariableError
 from .errors import VariableTypeError as VariableTypeError
+from .http.client import Call as Call
+from .http.client import without_waiting as without_waiting
 from .operation.operation import Operation as Operation
 from .operation.pagination import Pages as Pages
 from .operation.pagination import items_of as items_of

@@ -7,10 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Self
 
-from app.connector.http.client import Call, CallLimit
-from app.connector.http.connection import HostPolicy
-from app.connector.request.encoding import validate_header
-from app.connector.settings.loading import read_settings, substitute_environment
 from app.plurals import pluralize
 from app.problems import Problems, suggest
 
@@ -18,14 +14,21 @@ from .bound_model import BoundModel
 from .callbacks import Callback
 from .errors import ConfigError, ConfigWarning, NotSupportedError, VariableError, raise_problems
 from .http.auth import auth_factory
-from .http.client import HttpClient
+from .http.client import Call, CallLimit, HttpClient
+from .http.connection import HostPolicy
 from .http.transport import Transport
 from .nesting import check_levels
 from .operation.compiler import OperationCompiler
 from .operation.operation import Operation
 from .redaction import Redactor
 from .request.builder import SourceContext
-from .settings.loading import check_settings, secrets_in_settings
+from .request.encoding import validate_header
+from .settings.loading import (
+    check_settings,
+    read_settings,
+    secrets_in_settings,
+    substitute_environment,
+)
 from .settings.options import (
     TEMPLATE,
     allowed_hosts,

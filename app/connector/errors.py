@@ -177,7 +177,8 @@ class translate_errors:  # noqa: N801 - a context manager, named like those of c
     Errors of libraries often contain the value that they failed on, which may be a secret. Python
     keeps such an error as `__context__` of one raised in its except block; `raise … from None` only
     hides it, and tools that report errors print it. The new error has no context. If it needs
-    nothing of the old one, it is raised after a block `with suppress(...)` instead.
+    nothing of the old one, it is raised after a block `with suppress(...)` instead, which must not
+    call what raises a ConnectorError: some of those are ValueErrors, too.
     """
 
     errors: type[Exception] | tuple[type[Exception], ...]

@@ -10,8 +10,8 @@ from .response import RawResponse
 
 # The statuses and methods of calls that are retried, unless the settings name others; the methods
 # are the idempotent ones of RFC 9110, section 9.2.2.
-STATUSES = (408, 425, 429, 500, 502, 503, 504)
-METHODS = ("GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE")
+RETRIED_STATUSES = (408, 425, 429, 500, 502, 503, 504)
+RETRIED_METHODS = ("GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE")
 # Seconds before the first retry, doubled before each further one.
 _FIRST_DELAY = 0.2
 _MAX_DOUBLINGS = 20

@@ -35,7 +35,7 @@ RESERVED = (
 )
 
 
-def check(models: Models, resolved: Mapping[str, ResolvedRelations], users: Resource) -> None:
+def check(models: Models, resolved: Mapping[str, ResolvedRelations], usual: Resource) -> None:
     """Report problems of default filters; if there are any problems, also unknown methods.
 
     Without problems, unknown methods are found when the models are served.
@@ -47,7 +47,7 @@ def check(models: Models, resolved: Mapping[str, ResolvedRelations], users: Reso
         check_owner_may_change(definition, owner)
     if models.problems.found:
         for definition in models.stored:
-            _check_methods(definition, models, resolved[definition.name], users)
+            _check_methods(definition, models, resolved[definition.name], usual)
 
 
 def check_owner_may_change(definition: Definition, owner: str | None) -> None:
@@ -74,14 +74,14 @@ def _check_scope(definition: Definition) -> None:
 
 
 def _check_methods(
-    definition: Definition, models: Models, resolved: ResolvedRelations, users: Resource
+    definition: Definition, models: Models, resolved: ResolvedRelations, usual: Resource
 ) -> None:
     """Warn of methods that do not exist."""
     if definition.source.code.is_file():
         # The methods that the code adds are not known until it is called.
         return
     if definition is models.users:
-        endpoints = users_endpoints(users, resolved.relations)
+        endpoints = users_endpoints(usual, resolved.relations)
         methods = {endpoint.method: endpoint.owned for endpoint in endpoints}
     else:
         endpoints = usual_endpoints(resolved.relations)

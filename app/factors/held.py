@@ -53,7 +53,7 @@ class HeldFactors(Generic[Row]):
         return row
 
     def admit(self, user_id: Id) -> tuple[User, Sequence[Row]]:
-        """Return the user who adds a factor, locked, and those that there are.
+        """Return the user who adds a factor, locked, and the factors that the user has.
 
         Call it in a transaction. Raises ModelNotFound if the user was deleted, EmailProofRequired,
         and ValidationError for a user with as many as possible.

@@ -23,9 +23,11 @@ class HeldFactor(Model):
     __abstract__ = True
     __table_args__ = (IDS_GIVEN_ONCE,)
 
-    id: Mapped[int] = mapped_column(IntegerId, primary_key=True)
-    user_id: Mapped[Id] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
-    name: Mapped[str | None] = mapped_column(String(MAX_FACTOR_NAME))
+    id: Mapped[int] = mapped_column(IntegerId, primary_key=True, sort_order=-1)
+    user_id: Mapped[Id] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), index=True, sort_order=-1
+    )
+    name: Mapped[str | None] = mapped_column(String(MAX_FACTOR_NAME), sort_order=-1)
     created: Mapped[datetime] = mapped_column(UtcDateTime, default=now)
     last_used: Mapped[datetime | None] = mapped_column(UtcDateTime)
 

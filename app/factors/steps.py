@@ -56,7 +56,7 @@ def open_ticket(first: FirstStep, enrols: bool, *conditions: ColumnElement[bool]
             require_user(User.id == first.user_id, *MAY_LOG_IN, *conditions)
             values = {
                 "digest": token_digest(value),
-                "first_step": _to_json(first),
+                "first_step": _first_step_to_json(first),
                 "enrols": enrols,
             }
             db.session.execute(insert(LoginTicket).values(values))
@@ -76,7 +76,7 @@ def find_ticket(value: str) -> tuple[str, FirstStep, bool]:
     ).first()
     if row is None:
         raise InvalidTicket()
-    return digest, _from_json(row.first_step, row.user_id), row.enrols
+    return digest, _first_step_from_json(row.first_step, row.user_id), row.enrols
 
 
 def count_attempt(digest: str) -> None:
@@ -88,14 +88,14 @@ def count_attempt(digest: str) -> None:
         raise InvalidTicket()
 
 
-def _to_json(first: FirstStep) -> dict[str, object]:
+def _first_step_to_json(first: FirstStep) -> dict[str, object]:
     values = asdict(first)
     # The token has the id in its own type.
     del values["user_id"]
     return values
 
 
-def _from_json(values: dict[str, object], user_id: object) -> FirstStep:
+def _first_step_from_json(values: dict[str, object], user_id: object) -> FirstStep:
     return FirstStep(user_id, **{**values, "methods": tuple(values["methods"])})  # type: ignore[arg-type]
 
 

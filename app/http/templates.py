@@ -1,4 +1,4 @@
-"""Templates of mails and pages, of which the project's override the product's by name."""
+"""Templates of mails and pages, which a project overrides by name, and responses of pages."""
 
 import os
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Setup of metrics, whose library is an extra, and gunicorn's hooks, which need it enabled."""
+"""Setup of metrics, whose library is an extra, and gunicorn's hooks, without effect if off."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

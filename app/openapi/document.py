@@ -50,10 +50,8 @@ def build(app: Flask) -> DocumentPart:
         text = (collection.model.__doc__ or "").partition("\n")[0]
         spec.tag({"name": collection.name, "description": text})
     add_components(spec)
-    schemas, shared = (
-        Schemas(cast("OpenAPIConverter", plugin.converter), app),
-        dict[str, DocumentPart](),
-    )
+    schemas = Schemas(cast("OpenAPIConverter", plugin.converter), app)
+    shared = dict[str, DocumentPart]()
     for path, operations in _paths(app, schemas, shared).items():
         spec.path(path=path, operations=operations)
     for name, response in sorted(shared.items()):

@@ -22,7 +22,7 @@ from werkzeug.routing import Rule
 
 from app import errors
 from app.access.rules import READ
-from app.error_responses import error_response
+from app.error_responses import error_body
 from app.errors import (
     BLANK,
     OVERTAKEN,
@@ -87,7 +87,7 @@ def body_errors() -> list[HTTPException]:
     """Return the errors of any request body."""
     return [
         errors.MalformedBody("The body must be a JSON object."),
-        errors.TooDeep(f"It nests deeper than {MAX_BODY_DEPTH} levels."),
+        TooDeep(f"It nests deeper than {MAX_BODY_DEPTH} levels."),
         RequestEntityTooLarge(),
         UnsupportedMediaType("Send the body with Content-Type: application/json."),
     ]
@@ -101,7 +101,7 @@ def schema_errors(body: object) -> Iterator[HTTPException]:
     fields = [field for field in schema.load_fields.values() if not isinstance(field, Raw)]
     if fields or schema.unknown == marshmallow.RAISE:
         names = [field.data_key or str(field.name) for field in fields] or ["property"]
-        yield errors.ValidationError({names[0]: [errors.BLANK]})
+        yield ValidationError({names[0]: [BLANK]})
 
 
 def responses(
@@ -133,7 +133,7 @@ def _response(errors_: list[HTTPException]) -> DocumentPart:
     bodies: dict[str, Any] = {}
     descriptions: dict[str, str] = {}
     for error in errors_:
-        example = error_response(error).get_json()
+        example = error_body(error)
         code = example["error"].get("code", example["error"]["name"])
         bodies.setdefault(code, {"value": example})
         ours = hasattr(error, "error_code")
@@ -168,7 +168,7 @@ class EndpointOperation:
 
     def describe(self, schemas: Schemas, shared: dict[str, DocumentPart]) -> DocumentPart:
         """Return the operation; add common responses to `shared`."""
-        body, errors = self._body(schemas), responses(self.errors(), shared)
+        body, failures = self._body(schemas), responses(self.errors(), shared)
         described = {
             "tags": [self._tag],
             **self._texts(),
@@ -178,7 +178,7 @@ class EndpointOperation:
                 *self._endpoint.parameters,
                 *precondition_parameters(self._endpoint, self._verb),
             ],
-            "responses": {**self._success(schemas), **errors},
+            "responses": {**self._success(schemas), **failures},
             "security": self._security.requirements(),
         }
         return {**described, "requestBody": body} if body else described

@@ -47,7 +47,7 @@ class DeferredError(DeliveryError):
 
 @dataclass(frozen=True)
 class Attempt:
-    """An attempt to deliver an event, which its payload may depend on."""
+    """An attempt to deliver an event; its payload may depend on it."""
 
     number: int
     deadline: datetime

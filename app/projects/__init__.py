@@ -1,1 +1,1 @@
-"""The project folder, and the command `ostiary` for it."""
+"""The project folder."""

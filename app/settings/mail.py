@@ -66,7 +66,7 @@ class MailSettings(Schema):
     MAIL_FROM = setting(
         fields.String,
         f"Ostiary <{NO_REPLY}>",
-        "Sender of all mails. An address alone, and the default, gets the name `SERVICE_NAME`.",
+        "Sender of all mails. An address alone, and the default, has `SERVICE_NAME` as its name.",
         validate=_check_sender,
     )
     RESET_MAIL = _mail("the link by which a user sets a new password")
@@ -92,13 +92,13 @@ class MailSettings(Schema):
         fields.Float,
         10.0,
         "Seconds between two checks of a process for mail that others have not sent. Its own mail"
-        " is sent at once.",
+        " does not wait for the next check.",
         validate=validate.Range(min=0.1),
     )
     OUTBOX_DAYS = setting(
         fields.Integer,
         7,
-        "Days for which the outbox keeps deliveries that are sent or cancelled.",
+        "Days for which the outbox keeps finished deliveries.",
         validate=validate.Range(min=0, max=36500),
     )
 

@@ -1,4 +1,4 @@
-"""The keys of throttles: digests of identities and clients, also of the audit log; mailboxes."""
+"""The keys of throttles: digests, which the audit log has too, and mailboxes."""
 
 import json
 from hashlib import sha256

@@ -42,8 +42,7 @@ from app.times import now
 
 from .keys import key_digest
 
-# The throttles; the figures of each are in the field of this name of ThrottlesSchema, in
-# settings.py.
+# The throttles; the figures of each are in the field of this name of ThrottlesSchema.
 LOGIN_IDENTITY = "login_identity"
 LOGIN_ADDRESS = "login_address"
 PASSWORD_CHECK = "password_check"  # noqa: S105 the name of a throttle

@@ -111,7 +111,7 @@ def rules(settings: Settings) -> list[Rule]:
 class UserChange(dict[str, Any]):
     """The values of a change of users."""
 
-    # Whether the caller has given the password, which a new email requires.
+    # Whether `prepare_update` permitted a new email, for a password or a recent login.
     reauthenticated = False
 
 

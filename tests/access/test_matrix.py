@@ -17,7 +17,7 @@ from app.factors.mailed_login.service import LOGIN_SCOPE, derive_code
 from app.factors.models import Factor, LoginTicket, RecoveryCode
 from app.factors.passkeys.ceremonies import user_handle
 from app.factors.passkeys.models import Passkey, PasskeyChallenge
-from app.factors.personal_tokens.lookup import new_value
+from app.factors.personal_tokens.tokens import new_value
 from app.oauth.models import ExternalIdentity
 from app.outbox.models import Delivery, OutboxEvent
 from app.rest.endpoint import served_endpoints

@@ -59,7 +59,7 @@ def test_an_app_that_stops_delivering_keeps_no_thread(recorder):
 
     assert started
     for thread in started:
-        # Less than leases.py pauses.
+        # Less than the pause between two renewals of a lease.
         thread.join(timeout=60)
     assert not any(thread.is_alive() for thread in started)
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from app import errors
 from app.signals import verification_request
 from app.users.accounts.removal import disable_user, enable_user
 from app.users.passwords.stored_hashes import cached_schemes
@@ -144,7 +145,7 @@ def test_a_session_cannot_be_opened_for_a_disabled_user(app, token):
     with app.test_request_context():
         disable_user(1)
 
-        with pytest.raises(login_service.LoginFailed):
+        with pytest.raises(errors.LoginFailed):
             login_service.open_session(1, 600)
 
         enable_user(1)

@@ -60,7 +60,7 @@ def call_data_source(name: str, function: str, body: Body) -> ResponseReturnValu
         raise errors.ValidationError(
             {argument: [f"is no argument; there are {known}"] for argument in sorted(unknown)}
         )
-    # Imported on first use, as the connector is only loaded for its first call.
+    # Imported here, because services without data sources do not load the connector.
     functions = import_module("app.datasources.endpoints")
     response: ResponseReturnValue = functions.respond_with_result(
         operation, functions.call_function(name, operation, body)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from app.connector.retry import METHODS, STATUSES, RetryPolicy
+from app.connector.retry import RETRIED_METHODS, RETRIED_STATUSES, RetryPolicy
 from app.connector.types import JsonObject, JsonValue, Settings
 
 _MEGABYTE = 1024 * 1024
@@ -61,9 +61,9 @@ OPTIONS: dict[str, Option] = {
     ),
     "retry": Option({}, "which calls are retried, see below"),
     "retry.maxAttempts": Option(1, "maximum number of attempts; 1 means no retry"),
-    "retry.statuses": Option(STATUSES, "the statuses after which a call is retried"),
+    "retry.statuses": Option(RETRIED_STATUSES, "the statuses after which a call is retried"),
     "retry.methods": Option(
-        METHODS,
+        RETRIED_METHODS,
         "the methods that are retried: the idempotent ones",
     ),
     "retry.maxDelay": Option(10_000, "the maximum delay between two attempts, in milliseconds"),

@@ -19,7 +19,7 @@ from app.users.accounts.address_proofs import admit_credential
 from app.users.models import PERSONAL_SCOPE, AccessToken, User, new_handle, token_digest
 from app.users.sessions.tokens import lock
 
-from .lookup import new_value
+from .tokens import new_value
 
 #: Maximum number of a user's personal tokens.
 MAX_TOKENS = 50

@@ -1,4 +1,4 @@
-"""Mailed tokens: the outbox stores their handles, and never their values; who gets how many."""
+"""Mailed tokens, whose handles the outbox stores, but never their values; limits of mails."""
 
 from contextlib import suppress
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Stored password hashes: the formats that may be imported, replacing them, and their schemes."""
+"""Stored password hashes: formats for import, replacement, and the schemes that logins verify."""
 
 import re
 import time

@@ -18,10 +18,10 @@ _mailed_pages = AppState[set[str]]("pages that mails link to", factory=lambda _a
 
 
 def serve_mailed_pages(app: Flask, pages: Blueprint) -> None:
-    """Serve pages that mails link to, whose forms may be sent from any site.
+    """Serve pages that mails link to; their forms are not checked for the site that sends them.
 
-    They do not depend on this cookie, and are sent with `Origin: null`, because the pages send no
-    referrer.
+    The forms do not depend on the access token cookie. Browsers send them with `Origin: null`,
+    because the pages send no referrer.
     """
     app.register_blueprint(pages)
     _mailed_pages.of(app).add(pages.name)

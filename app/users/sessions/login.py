@@ -10,7 +10,6 @@ from sqlalchemy.exc import IntegrityError
 from app import errors
 from app.audit.entries import UNVERIFIED_EMAIL, Action, record, record_attempt
 from app.database.session import db, transaction
-from app.errors import EmailNotVerified, LoginFailed
 from app.ids import Id
 from app.observability.origin import current_origin
 from app.throttles.keys import key_digest
@@ -104,13 +103,13 @@ def login(
             takes_second = may_log_in and second_step.is_due(user.id, PASSWORD)
             if may_log_in and not takes_second:
                 token = _open_session(first, stored, form)
-        except LoginFailed:
+        except errors.LoginFailed:
             record_attempt(Action.LOGIN_FAILED, user_id, **identity)
             raise
     # These are not failed guesses either: the password is right.
     if not may_log_in:
         record_attempt(Action.LOGIN_FAILED, user.id, **identity, reason=UNVERIFIED_EMAIL)
-        raise EmailNotVerified(user.id)
+        raise errors.EmailNotVerified(user.id)
     if takes_second:
         stored = _renew_hash(user.id, stored, form)
         return second_step.take(first, credentials, User.password_hash == stored)
@@ -131,9 +130,9 @@ def login_identified(
     columns = select(User.email_verified).where(User.id == user_id, *MAY_LOG_IN)
     is_verified = db.session.scalar(columns)
     if is_verified is None:
-        raise LoginFailed()
+        raise errors.LoginFailed()
     if not (is_verified or _may_log_in_unverified()):
-        raise EmailNotVerified(user_id)
+        raise errors.EmailNotVerified(user_id)
     first = FirstStep(user_id, parse_ttl(None), True, tuple(methods), details=details)
     if second_step.is_due(user_id, first.methods):
         return second_step.take(first, {}, *conditions)
@@ -167,7 +166,7 @@ def open_session(
             require_user(User.id == user_id, *MAY_LOG_IN, *conditions)
             record(Action.LOGIN, user_id, user_id, session=row.handle, methods=used, **details)
     except IntegrityError:
-        raise LoginFailed() from None
+        raise errors.LoginFailed() from None
     return IssuedToken(value, ttl, row.created, user_id, remember_me=remember_me)
 
 
@@ -179,7 +178,7 @@ def require_user(*conditions: ColumnElement[bool]) -> None:
     """
     chosen = select(User.id).where(*conditions).with_for_update(read=True)
     if db.session.scalar(chosen) is None:
-        raise LoginFailed()
+        raise errors.LoginFailed()
 
 
 def issue_token(user_id: Id, ttl: float | None = None, methods: Iterable[str] = ()) -> IssuedToken:
@@ -212,7 +211,7 @@ def _check(user: User | None, password: object) -> tuple[User, str, str]:
     stored = user.password_hash if user else None
     form = verify_login(stored, password, stored_schemes())
     if form is None or user is None or user.disabled_at is not None or stored is None:
-        raise LoginFailed()
+        raise errors.LoginFailed()
     return user, stored, form
 
 

@@ -1,6 +1,6 @@
-"""CSV files (RFC 4180, UTF-8), with cells protected from being read as formulas.
+"""CSV files (RFC 4180, UTF-8), and the values of USER_PROPERTIES as text in them and in commands.
 
-Values of USER_PROPERTIES are text as it is, others JSON, also in commands.
+Cells are protected from being read as formulas.
 """
 
 import csv
