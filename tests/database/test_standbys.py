@@ -108,6 +108,8 @@ def ask(server, sql):
 def pause(standby):
     """Hold replay back: the standby receives what is written and does not show it."""
     ask(standby, "SELECT pg_wal_replay_pause()")
+    # It may still be replaying a record.
+    eventually(lambda: ask(standby, "SELECT pg_get_wal_replay_pause_state()") == "paused")
     state = "SELECT pg_get_wal_replay_pause_state()"
     eventually(lambda: ask(standby, state) == "paused")
 
@@ -136,10 +138,10 @@ def look(app, primary, standby):
 def is_in_use(app):
     """Return True if the standby is in use after a check.
 
-    It is not after one during which the primary wrote, if it had received nothing before.
+    It is not after one during which the primary wrote, until it has replayed that.
     """
     standbys.of(app).look()
-    return standbys.of(app).in_use == 1
+    return standbys.of(app).choose(0) is not None
 
 
 class Statements:
