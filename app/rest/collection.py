@@ -20,7 +20,7 @@ from app.access.policy import (
     is_in_scope,
     unlimited_grant,
 )
-from app.database.reading import readers
+from app.database.statements import readers
 from app.errors import ModelNotFound
 from app.fields.base import Schema, validation_cost
 from app.fields.ids import Id

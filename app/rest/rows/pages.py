@@ -18,11 +18,10 @@ from sqlalchemy.sql.visitors import iterate
 
 from app.access.policy import Grant
 from app.database.columns import AnyColumn
+from app.database.connections import PARTITION
 from app.database.dialects import reads_whole_results
-from app.database.execution import PARTITION
-from app.database.reading import RowReader
 from app.database.session import connection, db, transaction
-from app.database.statements import PreparedStatement
+from app.database.statements import PreparedStatement, RowReader
 from app.errors import DatabaseTimeout, InvalidFilter
 from app.fields import json as json_fields
 from app.fields.base import MAX_TEXT
