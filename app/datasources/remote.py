@@ -21,8 +21,8 @@ from app.rest.requests.parameters import read_parameter
 from app.rest.resource import Resource
 from app.rest.shared_methods import switch_off
 from app.rest.views.collection import RowViews, all_endpoints
+from app.rest.views.representations import respond_row
 from app.rest.views.serialization import serialize
-from app.rest.views.tagged import respond_row
 
 from .endpoints import function_endpoints
 from .rows import RemoteRows, RemoteSerializer

@@ -28,10 +28,16 @@ from app.settings import is_compatible
 
 from .lists import find_list, read_list, respond_page
 from .own_endpoints import bind_own, describe_own
-from .read_only import without_echo
 from .relations import declared_relation_endpoints, relation_endpoints
-from .serialization import respond_created, respond_selected
-from .tagged import check_first, check_new, read_check, respond_row
+from .representations import (
+    check_first,
+    check_new,
+    read_check,
+    respond_created,
+    respond_row,
+    respond_selected,
+    without_echo,
+)
 
 # The methods of `PUT`, each with the method of `PATCH` for the same path.
 PUT_METHODS = {"replaceById": "patchAttributes", "replaceOrCreate": "patchOrCreate"}

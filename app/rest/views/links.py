@@ -25,8 +25,7 @@ from app.rest.rows.writer import MAX_ROWS
 from app.settings import is_compatible
 
 from .related import Related
-from .serialization import respond_created
-from .tagged import read_check
+from .representations import read_check, respond_created
 
 
 class Links:

@@ -20,8 +20,7 @@ from app.rest.rows.scopes import WriteScope
 from app.rest.rows.values import Condition, Conditions, Element, Statement, Values
 from app.rest.scoped import target_of
 
-from .read_only import without_echo
-from .tagged import check_first, respond_row
+from .representations import check_first, respond_row, without_echo
 
 
 class Creation(NamedTuple):

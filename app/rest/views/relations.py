@@ -28,8 +28,7 @@ from app.settings import is_compatible
 from .links import ThroughViews
 from .lists import find_list, read_list, respond_page
 from .related import Related
-from .serialization import respond_created, respond_selected
-from .tagged import read_check, respond_row
+from .representations import read_check, respond_created, respond_row, respond_selected
 
 
 class BelongsToViews(Related):

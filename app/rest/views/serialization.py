@@ -2,11 +2,8 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple
-
-from flask import jsonify
-from flask.typing import ResponseReturnValue
 
 from app.ids import Id
 from app.rest.collection import Collection
@@ -24,38 +21,9 @@ from app.rest.rows.pages import JSON_COST, Budget
 from app.rest.rows.values import Row, Values
 
 from .includes import IDS, Include, parse_includes
-from .tagged import respond_fields, respond_row, select_fields
 
 Object = Values
 Includes = Sequence[Include]
-
-
-def respond_rows(collection: Collection, rows: Sequence[Row]) -> ResponseReturnValue:
-    """Return the response with these rows and all of their properties."""
-    return jsonify(list(map(collection.serializer.dump, rows)))
-
-
-def respond_created(
-    collection: Collection, rows: Sequence[Row], body: object
-) -> ResponseReturnValue:
-    """Return the response with the rows that a body has created: an array if the body is one."""
-    if isinstance(body, list):
-        return respond_rows(collection, rows)
-    return respond_row(collection, rows[0])
-
-
-def respond_selected(
-    collection: Collection, row: Row, filter_: Filter, includes: Includes | None = None
-) -> ResponseReturnValue:
-    """Return the response with one row as selected; `includes` are the filter's, if already parsed.
-
-    A response with includes has no entity tag, because they change independently of the row.
-    """
-    if filter_.include:
-        return jsonify(serialize(collection, [row], filter_, includes)[0])
-    if filter_.fields is None:
-        return respond_row(collection, row)
-    return respond_fields(collection, row, filter_.fields)
 
 
 def serialize(
@@ -112,6 +80,11 @@ def _serialize(
             if value is not None:
                 object_[include.name] = value
     return objects
+
+
+def select_fields(object_: Values, fields: Container[str]) -> Values:
+    """Return the object of a row with some of its properties."""
+    return {name: value for name, value in object_.items() if name in fields}
 
 
 def _many(include: Include, found: Found, budget: Budget) -> list[list[Object]]:
