@@ -29,9 +29,8 @@ from app.state import AppState
 
 from .filters import sql
 from .filters.columns import has_short_ids, kinds_of, visible
-from .filters.compatibility import lenient, parse_leniently
 from .filters.kinds import LOWER_TEXT
-from .filters.parser import Properties, parse_filter, parse_where
+from .filters.parser import Properties, lenient, parse_filter, parse_leniently, parse_where
 from .filters.sql import Column
 from .filters.tree import OTHERS, Filter
 from .relations import Relation
