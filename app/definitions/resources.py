@@ -12,7 +12,7 @@ from app.fields.base import Schema
 from app.fields.ids import Id
 from app.rest.endpoint import Endpoint
 from app.rest.resource import Resource
-from app.rest.rows.undeclared import OpenSchema
+from app.rest.rows.json_values import OpenSchema
 from app.rest.views.collection import declared_endpoints
 
 from .definition import Definition

@@ -12,7 +12,6 @@ from app.database.metadata import type_foreign_keys
 from app.errors import InvalidFilter
 from app.problems import Problems
 from app.properties.properties import embedded_models
-from app.rest.added_relations import with_added_relations
 from app.rest.collection import (
     Collection,
     declared_resources,
@@ -20,7 +19,7 @@ from app.rest.collection import (
     served_collections,
 )
 from app.rest.resource import Resource
-from app.rest.scoped import target_of
+from app.rest.served_relations import target_of, with_added_relations
 from app.rest.views.includes import parse_includes
 from app.rest.views.registration import register_resource
 from app.settings import PARENT

@@ -12,7 +12,7 @@ from app.database.dialects import IDS_GIVEN_ONCE
 from app.database.metadata import app_metadata
 from app.database.session import db
 from app.properties.properties import Property
-from app.rest.rows.undeclared import ATTRIBUTE
+from app.rest.rows.json_values import OTHERS_ATTRIBUTE
 
 from .definition import Definition
 from .related_models import RelatedModels
@@ -45,7 +45,7 @@ class Tables:
         for property_ in definition.properties.values():
             columns.append(self._column(definition, property_, owner))
         if definition.is_open:
-            columns.append(Column(ATTRIBUTE, Json(dict)))
+            columns.append(Column(OTHERS_ATTRIBUTE, Json(dict)))
         pairs = [map(definition.column_of, pair) for pair in definition.polymorphic.items()]
         self._map(definition.model, definition.table, columns, pairs)
 

@@ -36,8 +36,8 @@ from .filters.tree import OTHERS, Filter
 from .relations import Relation
 from .requests.compatibility import loader
 from .resource import Resource, shown_columns
-from .rows.embedded import EmbeddedObjects
 from .rows.hooks import SavedValues
+from .rows.json_values import EmbeddedObjects
 from .rows.references import AnyReference, Reference, references_of
 from .rows.scopes import WriteScope
 from .rows.values import Condition, Conditions, Row, Values

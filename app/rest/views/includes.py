@@ -20,7 +20,7 @@ from app.rest.relations import Relation
 from app.rest.rows.pages import KeptStatement
 from app.rest.rows.repository import LIMIT
 from app.rest.rows.values import Conditions, Row, Statement
-from app.rest.scoped import target_of
+from app.rest.served_relations import target_of
 from app.rest.visibility import Visibility
 
 #: Maximum levels of includes.

@@ -12,13 +12,13 @@ from sqlalchemy import and_, cast, select
 from app.access.policy import CREATE, CREATE_RELATED, Grant
 from app.database.ids import key_value
 from app.ids import Id
-from app.rest.changes import update_one
 from app.rest.collection import Collection
 from app.rest.relations import Relation
 from app.rest.requests.bodies import read_body
 from app.rest.rows.scopes import WriteScope
 from app.rest.rows.values import Condition, Conditions, Element, Statement, Values
-from app.rest.scoped import target_of
+from app.rest.served_relations import target_of
+from app.rest.writing import update_one
 
 from .representations import check_first, respond_row, without_echo
 

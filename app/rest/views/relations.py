@@ -13,9 +13,7 @@ from app.access.policy import Grant, denial
 from app.access.rules import READ, WRITE
 from app.database.session import transaction
 from app.errors import RelationEmpty, TooManyRows
-from app.rest.changes import delete_one
 from app.rest.collection import Collection, served_collections
-from app.rest.creation import create_rows, prepare_rows
 from app.rest.endpoint import NO_CONTENT, Endpoint, declare, declared_by, endpoints_of
 from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
 from app.rest.requests.bodies import read_body, read_items
@@ -23,6 +21,7 @@ from app.rest.requests.parameters import read_parameter
 from app.rest.rows.dependents import DELETION_ERRORS
 from app.rest.rows.values import Conditions, Row
 from app.rest.rows.writer import MAX_ROWS
+from app.rest.writing import create_rows, delete_one, prepare_rows
 from app.settings import is_compatible
 
 from .links import ThroughViews
