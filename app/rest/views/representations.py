@@ -16,7 +16,7 @@ from werkzeug.exceptions import BadRequest
 from werkzeug.http import parse_etags
 
 from app.errors import IdFixed, PreconditionFailed
-from app.http.json import encode
+from app.http.responses import encode_json
 from app.ids import Id
 from app.rest.collection import Collection
 from app.rest.endpoint import JSON
@@ -60,7 +60,7 @@ def respond_selected(
 
 def respond_row(collection: Collection, row: Row) -> ResponseReturnValue:
     """Return the response with one row and all of its properties; 304 if the client has it."""
-    body = encode(collection.serializer.dump(row))
+    body = encode_json(collection.serializer.dump(row))
     return _respond(_entity_tag(body), body)
 
 
@@ -69,7 +69,7 @@ def _respond_fields(
 ) -> ResponseReturnValue:
     """Return the response with some properties of a row, with the tag of `respond_row`."""
     whole = collection.serializer.dump(row)
-    return _respond(_entity_tag(encode(whole)), encode(select_fields(whole, fields)))
+    return _respond(_entity_tag(encode_json(whole)), encode_json(select_fields(whole, fields)))
 
 
 def _respond(tag: str, body: bytes) -> ResponseReturnValue:
@@ -115,7 +115,7 @@ def read_check(collection: Collection) -> Check | None:
         return None
 
     def check(row: Row) -> None:
-        preconditions.check(_entity_tag(encode(collection.serializer.dump(row))))
+        preconditions.check(_entity_tag(encode_json(collection.serializer.dump(row))))
 
     return check
 
