@@ -11,14 +11,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from gunicorn.arbiter import Arbiter
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
-
-if TYPE_CHECKING:
-    from .worker import BufferingWorker
 
 # The signals by which the master ends a worker.
 END_SIGNALS = {signal.SIGINT, signal.SIGQUIT, signal.SIGTERM}
@@ -41,6 +38,12 @@ TRIM_INTERVAL = 60
 LIBC = ctypes.CDLL(None)
 
 
+class NumberedWorker(Protocol):
+    """A worker with a number."""
+
+    number: int
+
+
 def when_ready(server: Arbiter) -> None:
     """Limit the memory that the master and its workers keep; let no worker miss a signal.
 
@@ -55,7 +58,7 @@ def when_ready(server: Arbiter) -> None:
     )
 
 
-def pre_fork(server: Arbiter, worker: "BufferingWorker") -> None:
+def pre_fork(server: Arbiter, worker: NumberedWorker) -> None:
     """Give a worker the lowest free number."""
     taken = {other.number for other in server.WORKERS.values()}
     worker.number = min(set(range(1, len(taken) + 2)) - taken)
