@@ -10,8 +10,9 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeVar
 
 from flask import Flask, g, has_request_context
@@ -107,6 +108,20 @@ def control(pooled: PoolProxiedConnection, engine: Engine, sql: str) -> None:
     fetch(pooled, compiled, {}, engine, lambda *_: None)
 
 
+def execute_alone(
+    engine: Engine, compiled: Compiled, values: Mapping[str, Any], read: ReadCursor[Result]
+) -> Result:
+    """Read the driver's rows by a connection of the pool."""
+    pooled = take_connection(engine, compiled.sql)
+    try:
+        result = fetch(pooled, compiled, values, engine, read)
+    except BaseException:
+        pooled.close()
+        raise
+    keep_connection(pooled, engine)
+    return result
+
+
 def fetch(
     pooled: PoolProxiedConnection,
     compiled: Compiled,
@@ -172,25 +187,41 @@ def _readers(
             yield place, convert
 
 
-def rows(compiled: Compiled, cursor: Any) -> Iterator[Any]:
-    """Yield the rows as named tuples of converted values."""
-    while records := cursor.fetchmany(PARTITION):
-        for record in records:
-            yield _as_row(compiled, record)
+def read_rows(read: Callable[[Iterator[Any]], Result], compiled: Compiled, cursor: Any) -> Result:
+    """Return the result of a function of the rows, named tuples, and close the cursor.
+
+    Rows that the function does not read are not fetched, except the first ones.
+    """
+    with closing(cursor):
+        part = _fetch_part(compiled, cursor)
+        more = _further_parts(compiled, cursor) if len(part) == PARTITION else ()
+        return read(chain(part, chain.from_iterable(more)))
 
 
 def first(compiled: Compiled, cursor: Any) -> Any:
     """Return the first row as a named tuple, or None."""
     record = cursor.fetchone()
-    return None if record is None else _as_row(compiled, record)
+    return None if record is None else _named(compiled, [record])[0]
 
 
-def _as_row(compiled: Compiled, record: Sequence[Any]) -> Any:
-    """Return a driver's row as a named tuple of converted values."""
-    values = list(record)
-    for place, convert in compiled.read or ():
-        values[place] = convert(values[place])
-    return compiled.row._make(values)
+def _fetch_part(compiled: Compiled, cursor: Any) -> list[Any]:
+    return _named(compiled, cursor.fetchmany(PARTITION))
+
+
+def _further_parts(compiled: Compiled, cursor: Any) -> Iterator[list[Any]]:
+    while part := _fetch_part(compiled, cursor):
+        yield part
+
+
+def _named(compiled: Compiled, records: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return the driver's rows as named tuples of converted values."""
+    if compiled.read:
+        converted = list(map(list, records))
+        for place, convert in compiled.read:
+            for values in converted:
+                values[place] = convert(values[place])
+        records = converted
+    return list(map(compiled.row._make, records))
 
 
 def milliseconds(seconds: float) -> int:

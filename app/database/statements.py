@@ -6,7 +6,7 @@ Only statements that read rows of models may be answered by standbys.
 import re
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from functools import partial
 from typing import Any, Protocol
 
 from sqlalchemy import Connection, Dialect, Engine, Select
@@ -16,16 +16,7 @@ from sqlalchemy.sql.dml import ReturningDelete, ReturningInsert, ReturningUpdate
 
 from app.state import AppState
 
-from .connections import (
-    Compiled,
-    ReadCursor,
-    Result,
-    fetch,
-    first,
-    keep_connection,
-    rows,
-    take_connection,
-)
+from .connections import Compiled, ReadCursor, Result, execute_alone, fetch, first, read_rows
 from .faults import is_read_only
 from .session import connection, engines, may_repeat, open_connection
 
@@ -59,12 +50,7 @@ class PreparedStatement:
 
         Rows that the function does not read are not fetched.
         """
-
-        def read_rows(compiled: Compiled, cursor: Any) -> Result:
-            with closing(cursor):
-                return read(rows(compiled, cursor))
-
-        return self._execute(values, read_rows)
+        return self._execute(values, partial(read_rows, read))
 
     def _execute(self, values: Mapping[str, Any], read: ReadCursor[Result]) -> Result:
         """Execute it; repeat it once if its connection was lost before it can have written."""
@@ -133,20 +119,6 @@ def _execute(
     if joined := open_connection():
         return fetch(joined, compiled, values, engine, read)
     return execute_alone(engine, compiled, values, read)
-
-
-def execute_alone(
-    engine: Engine, compiled: Compiled, values: Mapping[str, Any], read: ReadCursor[Result]
-) -> Result:
-    """Read the driver's rows by a connection of the pool."""
-    pooled = take_connection(engine, compiled.sql)
-    try:
-        result = fetch(pooled, compiled, values, engine, read)
-    except BaseException:
-        pooled.close()
-        raise
-    keep_connection(pooled, engine)
-    return result
 
 
 class RowReader(Protocol):

@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.config import ConfigurationError
-from app.database.connections import ReadCursor, Result
+from app.database.connections import ReadCursor, Result, execute_alone
 from app.database.engine import (
     FIXED_OPTIONS,
     QUERY_CACHE,
@@ -30,7 +30,7 @@ from app.database.engine import (
 )
 from app.database.faults import error_code, error_reason, is_timeout
 from app.database.session import TRANSACTION, engines
-from app.database.statements import PRIMARY, PreparedStatement, Work, execute_alone, readers
+from app.database.statements import PRIMARY, PreparedStatement, Work, readers
 from app.state import AppState
 
 from .group import WRITTEN, Standby, Standbys

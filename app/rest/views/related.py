@@ -4,6 +4,7 @@ The rules of both sides apply to each call, unless those of the parent decide al
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from flask.typing import ResponseReturnValue
@@ -38,7 +39,7 @@ class Related:
         self.name = name
         self.relation = relation
 
-    @property
+    @cached_property
     def target(self) -> Collection:
         """The target's collection, within the scope of the relation."""
         return target_of(self.relation)

@@ -3,6 +3,7 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from app.ids import Id
@@ -209,21 +210,16 @@ def _read(include: Include, ids: Counter[Id], method: str, name: str, budget: Bu
 
     The value with this name says how often each occurs in the response: as often as its id.
     """
-
-    def times(row: Row) -> int:
-        return ids[getattr(row, name)]
-
+    values = {IDS: [id for id in ids if id is not None], "limit_": budget.objects + 1}
     grant = include.grant(method)
     if grant is None:
         return Found([], [])
     budget.query(include.path)
-    repository, filter_, most = include.target.rows, include.filter_, budget.objects + 1
-    size = repository.row_size(filter_)
-    values = {IDS: [id for id in ids if id is not None], "limit_": most}
+    most = min(budget.objects + 1, len(ids) * include.most)
     rows = include.statement.read(
         grant,
         values,
-        repository.characters(filter_, min(most, len(ids) * include.most)),
-        lambda found: budget.read(include.path, found, size, times),
+        include.target.rows.characters(include.filter_, most),
+        partial(budget.read, include.path, include.row_size, ids, name),
     )
-    return Found(rows, list(map(times, rows)))
+    return Found(rows, [ids[getattr(row, name)] for row in rows])
