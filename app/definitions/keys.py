@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from app.database.ids import IdColumn, IntegerId, ObjectId, RowId, TextId, UuidId
-from app.fields.ids import Id
+from app.fields.base import Id
 from app.ids import INTEGER, MAX_TEXT_ID, UUID_LENGTH, IdForm
 from app.properties.declaration import Declaration
 from app.properties.properties import Property

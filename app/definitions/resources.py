@@ -14,8 +14,7 @@ from app.database.dialects import IDS_GIVEN_ONCE
 from app.database.ids import IntegerId, RowId
 from app.database.metadata import app_metadata
 from app.database.session import db
-from app.fields.base import Schema
-from app.fields.ids import Id
+from app.fields.base import Id, Schema
 from app.properties.properties import Property
 from app.rest.endpoint import Endpoint
 from app.rest.resource import Resource

@@ -16,7 +16,8 @@ from sqlalchemy import Column
 
 from app.database.columns import AnyColumn
 from app.database.metadata import DEFAULT
-from app.fields.base import Field, FieldOptions, is_number, not_blank
+from app.fields.base import Field, FieldOptions, not_blank
+from app.fields.parsing import is_number
 from app.problems import MISSPELT, suggest
 from app.rest.visibility import Visibility
 from app.state import AppState

@@ -22,8 +22,7 @@ from app.access.policy import (
 )
 from app.database.statements import readers
 from app.errors import ModelNotFound
-from app.fields.base import Schema, validation_cost
-from app.fields.ids import Id
+from app.fields.base import Id, Schema, validation_cost
 from app.settings import Settings, is_compatible
 from app.state import AppState
 
