@@ -111,7 +111,7 @@ class Application(Flask):
         self._plain = WeakSet[Callable[..., Any]]()
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that calls a coroutine; Flask would inspect it at each call.
+        """Return the function, or one that runs a coroutine; Flask would inspect it at each call.
 
         Functions of a single request are not kept.
         """

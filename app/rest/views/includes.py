@@ -75,7 +75,7 @@ class Include:
 
     @cached_property
     def row_size(self) -> RowSize:
-        """Measures the rows."""
+        """The measure of the rows."""
         return self.target.rows.row_size(self.filter_)
 
     @cached_property
