@@ -136,7 +136,7 @@ def fetch(
         **{name: convert(values[name]) for name, convert in compiled.bind.items()},
     }
     if compiled.positions is not None:
-        bound = [bound[name] for name in compiled.positions]
+        bound = list(map(bound.__getitem__, compiled.positions))
     try:
         if statements := pooled.info.get(STATEMENTS):
             cursor = statements.execute(compiled.command, bound)
