@@ -9,9 +9,10 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -190,38 +191,35 @@ def _readers(
 def read_rows(read: Callable[[Iterator[Any]], Result], compiled: Compiled, cursor: Any) -> Result:
     """Return the result of a function of the rows, named tuples, and close the cursor.
 
-    Rows that the function does not read are not fetched, except the first ones.
+    Rows are fetched in parts. Each is converted when the function reads it, which may stop at any.
     """
     with closing(cursor):
-        part = _fetch_part(compiled, cursor)
-        more = _further_parts(compiled, cursor) if len(part) == PARTITION else ()
-        return read(chain(part, chain.from_iterable(more)))
+        part = cursor.fetchmany(PARTITION)
+        further = _further_parts(compiled, cursor) if len(part) == PARTITION else ()
+        return read(chain(_converted(compiled, part), chain.from_iterable(further)))
 
 
 def first(compiled: Compiled, cursor: Any) -> Any:
     """Return the first row as a named tuple, or None."""
     record = cursor.fetchone()
-    return None if record is None else _named(compiled, [record])[0]
+    return None if record is None else _as_row(compiled, record)
 
 
-def _fetch_part(compiled: Compiled, cursor: Any) -> list[Any]:
-    return _named(compiled, cursor.fetchmany(PARTITION))
+def _further_parts(compiled: Compiled, cursor: Any) -> Iterator[Iterator[Any]]:
+    while part := cursor.fetchmany(PARTITION):
+        yield _converted(compiled, part)
 
 
-def _further_parts(compiled: Compiled, cursor: Any) -> Iterator[list[Any]]:
-    while part := _fetch_part(compiled, cursor):
-        yield part
+def _converted(compiled: Compiled, records: Iterable[Sequence[Any]]) -> Iterator[Any]:
+    return map(partial(_as_row, compiled) if compiled.read else compiled.row._make, records)
 
 
-def _named(compiled: Compiled, records: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return the driver's rows as named tuples of converted values."""
-    if compiled.read:
-        converted = list(map(list, records))
-        for place, convert in compiled.read:
-            for values in converted:
-                values[place] = convert(values[place])
-        records = converted
-    return list(map(compiled.row._make, records))
+def _as_row(compiled: Compiled, record: Sequence[Any]) -> Any:
+    """Return a driver's row as a named tuple of converted values."""
+    values = list(record)
+    for place, convert in compiled.read or ():
+        values[place] = convert(values[place])
+    return compiled.row._make(values)
 
 
 def milliseconds(seconds: float) -> int:

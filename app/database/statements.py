@@ -48,7 +48,7 @@ class PreparedStatement:
     def read(self, values: Mapping[str, Any], read: Callable[[Iterator[Any]], Result]) -> Result:
         """Execute it with these values; return the result of a function of its rows, named tuples.
 
-        Rows that the function does not read are not fetched.
+        Rows are fetched in parts, and converted when the function reads them.
         """
         return self._execute(values, partial(read_rows, read))
 
