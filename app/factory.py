@@ -1,9 +1,8 @@
 """The application factory."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
-from weakref import WeakSet
 
 from flask import Flask
 
@@ -43,7 +42,6 @@ def create_app(
         "app", instance_path=instance, instance_relative_config=True, static_folder=None
     )
     app.logger.setLevel(logging.INFO)
-    app.ensure_sync = _remembering(app.ensure_sync)  # type: ignore[method-assign]
     routing.init_app(app)
     features = in_order(features)
     app.cli = Commands(commands_of(features))
@@ -70,21 +68,3 @@ def create_app(
             app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies
         )
     return app
-
-
-def _remembering(ensure_sync: Callable[..., Any]) -> Callable[..., Any]:
-    """Return Flask's method for coroutines, which would inspect a function at each call.
-
-    Results for functions of a single request are not kept.
-    """
-    known = WeakSet[Callable[..., Any]]()
-
-    def remember(function: Callable[..., Any]) -> Callable[..., Any]:
-        if function in known:
-            return function
-        called: Callable[..., Any] = ensure_sync(function)
-        if called is function:
-            known.add(function)
-        return called
-
-    return remember

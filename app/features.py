@@ -75,8 +75,7 @@ class Feature:
 FEATURES = (
     Feature("logs", "app.observability.logs", Stage.SERVICE),
     Feature("database", "app.database.startup", Stage.SERVICE, commands={"db": "app.migrate.cli"}),
-    Feature("headers", "app.http.headers", Stage.SERVICE),
-    Feature("JSON", "app.http.json", Stage.SERVICE),
+    Feature("responses", "app.http.responses", Stage.SERVICE),
     Feature("templates", "app.http.templates", Stage.SERVICE),
     Feature("files of pages", "app.pages.assets", Stage.SERVICE),
     Feature("health", "app.observability.health", Stage.SERVICE),

@@ -34,6 +34,7 @@ from app.fields.base import (
     Date,
     Decimal,
     Enumeration,
+    Id,
     Int32,
     Integer,
     Number,
@@ -43,7 +44,6 @@ from app.fields.base import (
     Uuid,
     not_blank,
 )
-from app.fields.ids import Id
 from app.fields.json import Array, GeoPointField, Object
 
 __all__ = [

@@ -219,7 +219,6 @@ them by name, including models in JSON::
         return list(db.session.scalars(select(get_resource("authors").model.name)))
 """
 
-from app.rest.added_relations import add_relation
 from app.rest.collection import get_resource
 from app.rest.relations import (
     Relation,
@@ -236,6 +235,7 @@ from app.rest.resource import Resource
 from app.rest.rows.hooks import DeleteEvent, LoadEvent, SaveEvent
 from app.rest.rows.repository import Repository
 from app.rest.rows.values import Conditions, Row, Values
+from app.rest.served_relations import add_relation
 from app.rest.views.registration import register_resource
 
 __all__ = [

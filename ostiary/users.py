@@ -90,7 +90,7 @@ The links in these mails may lead to routes of the project, and users have hooks
 from app.access.roles import grant as grant_role
 from app.access.roles import revoke as revoke_role
 from app.access.roles import role_names
-from app.rest.hashing import computes_hash
+from app.rest.endpoint import computes_hash
 from app.users.models import User
 from app.users.resource import users
 from app.users.service import (

@@ -15,6 +15,7 @@ from app.ids import Id
 from app.state import AppState
 
 from .roles import role_names
+from .rules import STRONG, MethodRules
 
 # The authentication methods of a session whose user proved several factors (RFC 8176, 2). A passkey
 # whose device verified its user counts as two: the device, and what unlocks it.
@@ -128,6 +129,13 @@ class Identity:
         if user_id is None or self.token is None or not self.token.has_roles:
             return frozenset()
         return frozenset(role_names(user_id))
+
+    def roles_for(self, rules: MethodRules) -> frozenset[str]:
+        """Return those of the caller's roles that rules depend on, with STRONG."""
+        roles = self.roles & rules.roles if rules.roles else frozenset()
+        if rules.depends_on_strength and self.is_strong:
+            roles |= {STRONG}
+        return roles
 
     def require_user(self) -> Id:
         """Return the id of the user, also of a personal token; raise 401 for anonymous callers."""

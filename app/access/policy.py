@@ -268,7 +268,7 @@ def find_grant(model: str, method: str) -> Grant:
     user_id = identity.user_id
     if identity.scopes is not None and not _covers(identity, model, rules):
         return Grant(user_id, NOTHING)
-    roles = _roles(identity, rules)
+    roles = identity.roles_for(rules)
     if rules.dynamic and user_id is not None:
         return _sparing(identity, rules, _row_grant(rules, user_id, roles))
     grant = Grant(user_id, rules.decision(user_id, roles))
@@ -282,14 +282,6 @@ def _sparing(identity: Identity, rules: MethodRules, grant: Grant) -> Grant:
     if ADMIN in identity.roles:
         return grant
     return SparingGrant(grant.user_id, grant.decision, grant)
-
-
-def _roles(identity: Identity, rules: MethodRules) -> frozenset[str]:
-    """Return those of the caller's roles that rules depend on, with STRONG."""
-    roles = identity.roles & rules.roles if rules.roles else frozenset()
-    if rules.depends_on_strength and identity.is_strong:
-        roles |= {STRONG}
-    return roles
 
 
 def _row_grant(rules: MethodRules, user_id: Id, roles: Collection[str]) -> Grant:
@@ -353,7 +345,7 @@ def _permits_strong(identity: Identity, rules: MethodRules) -> bool:
     """Return True if the rules would permit a caller the method with a stronger login."""
     if not rules.depends_on_strength or identity.user_id is None:
         return False
-    roles = _roles(identity, rules) | {STRONG}
+    roles = identity.roles_for(rules) | {STRONG}
     return any(rule.allow for rule in rules.applicable(identity.user_id, roles))
 
 

@@ -5,8 +5,7 @@ from typing import Any
 import marshmallow
 from marshmallow import fields
 
-from app.fields.base import Schema, Text, Timestamp
-from app.fields.ids import Id
+from app.fields.base import Id, Schema, Text, Timestamp
 
 EXAMPLE_TIME = "2026-01-02T03:04:05.678Z"
 # The types of a JSON value, except null.

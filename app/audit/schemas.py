@@ -3,8 +3,7 @@
 from marshmallow import fields
 
 from app.database.ids import IntegerId
-from app.fields.base import Schema, Timestamp
-from app.fields.ids import Id
+from app.fields.base import Id, Schema, Timestamp
 from app.fields.json import Object
 
 from .entries import Action

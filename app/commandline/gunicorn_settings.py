@@ -9,8 +9,8 @@ from app.metrics.setup import (  # noqa: F401
     pre_exec,
 )
 from app.server import listening
-from app.server.hooks import pre_fork, when_ready  # noqa: F401
 from app.server.incoming import MAX_LINE
+from app.server.processes import pre_fork, when_ready  # noqa: F401
 
 bind = listening.address()
 worker_class = "app.server.worker.BufferingWorker"

@@ -11,17 +11,15 @@ from importlib import import_module
 from logging import Logger
 from typing import Any
 
-from flask import has_request_context
 from sqlalchemy import URL, Connection, Dialect, Engine, event, make_url
 from sqlalchemy.exc import ArgumentError, InvalidatePoolError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from app.settings import Settings
 
+from .connections import STATEMENTS, RequestPool, limit_statements, milliseconds
 from .dialects import limited_transaction
 from .faults import is_read_only
-from .pool import RequestPool
-from .timeouts import interrupter
 
 # Parameters that detect a dead PostgreSQL host, see "libpq: Parameter Key Words". Times are in
 # seconds, except `tcp_user_timeout` in milliseconds.
@@ -47,9 +45,7 @@ QUERY_CACHE = 200
 # KiB of a SQLite file cached by a connection, instead of 2,000: a process has several connections,
 # and the system caches the file for all of them.
 PAGE_CACHE = 500
-# The key in the `info` of a PostgreSQL connection for the executor of prepared statements.
-STATEMENTS = "statements"
-# The key for the seconds to wait for an answer.
+# The key in the `info` of a PostgreSQL connection for the seconds to wait for an answer.
 BOUND = "bound"
 ALL_BUT_OWNER = stat.S_IRWXG | stat.S_IRWXO
 
@@ -131,10 +127,10 @@ def _postgres_options(url: URL, statement_timeout: float) -> str:
 
     The lock time-out applies where the statement time-out is disabled, as in migrations.
     """
-    milliseconds = _milliseconds(statement_timeout)
+    most = milliseconds(statement_timeout)
     ours = {
-        "statement_timeout": milliseconds,
-        "lock_timeout": milliseconds,
+        "statement_timeout": most,
+        "lock_timeout": most,
         "idle_in_transaction_session_timeout": IDLE_IN_TRANSACTION * 1000,
     }
     theirs = url.query.get("options", "")
@@ -151,7 +147,7 @@ def prepare_engine(engine: Engine, config: Settings, logger: Logger) -> None:
         _protect_file(str(engine.url.database), logger)
         _replace_read_only(engine.dialect, partial(_is_writable, str(engine.url.database)))
     if engine.dialect.name == "sqlite":
-        _limit_statements(engine, statement_timeout)
+        limit_statements(engine, statement_timeout)
         event.listen(engine, "connect", _prepare_sqlite)
     if engine.dialect.name == "postgresql":
         event.listen(engine, "do_connect", _connect_postgresql)
@@ -201,10 +197,6 @@ def _libpq() -> Any:
     return import_module("app.database.libpq")
 
 
-def _milliseconds(seconds: float) -> int:
-    return max(1, round(seconds * 1000))
-
-
 def _replace_read_only(dialect: Dialect, is_writable: Callable[[], bool]) -> None:
     """Replace connections that are read-only, as they would remain so.
 
@@ -239,36 +231,6 @@ def brief_transaction(engine: Engine, seconds: float) -> Iterator[Connection]:
         connection.commit()
 
 
-def _limit_statements(engine: Engine, seconds: float) -> None:
-    """Limit the waiting for locks on SQLite, and the statements of requests.
-
-    Statements of migrations and commands are not limited.
-    """
-
-    @event.listens_for(engine, "connect")
-    def prepare(connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
-        def limit() -> None:
-            if has_request_context():
-                interrupter.limit(connection, seconds)
-
-        record.info.update(limit=limit, busy_timeout=_milliseconds(seconds))
-        connection.execute(f"PRAGMA busy_timeout={_milliseconds(seconds)}")
-
-    @event.listens_for(engine, "before_cursor_execute")
-    def start_with_statement(connection: Connection, *_: object) -> None:
-        limit_statement(connection)
-
-    @event.listens_for(engine, "checkin")
-    def release(connection: sqlite3.Connection, _record: ConnectionPoolEntry) -> None:
-        interrupter.release(connection)
-
-
-def limit_statement(connection: Connection | PoolProxiedConnection) -> None:
-    """Start the time-out of a SQLite connection's next statement."""
-    if limit := connection.info.get("limit"):
-        limit()
-
-
 def _protect_file(path: str, logger: Logger) -> None:
     """Create the file with access for its owner only; SQLite gives its journal files the same mode.
 
@@ -298,11 +260,3 @@ def _refuse_ended(
     poll.register(connection.fileno(), select.POLLIN)
     if poll.poll(0):
         raise InvalidatePoolError
-
-
-def abandon(pooled: PoolProxiedConnection, engine: Engine) -> None:
-    """Invalidate this connection and all older ones, which lead to the same server.
-
-    SQLAlchemy does the same after errors of its own executions, and has no public name for it.
-    """
-    engine.pool._invalidate(pooled)

@@ -16,10 +16,10 @@ from sqlalchemy.sql.dml import Delete, Update
 
 from app.state import AppState
 
-from . import pool
+from . import connections
+from .connections import control, keep_connection, take_connection
 from .dialects import BEGIN
 from .engine import engine_options, prepare_engine, require_primary
-from .execution import control, take
 
 # The attribute of `g` with the open transaction; None after it has ended.
 TRANSACTION = "transaction"
@@ -107,7 +107,8 @@ def transaction() -> Iterator[None]:
 def _begin(engine: Engine) -> Transaction:
     """Begin on the session's connection if it exists; prepared statements need none."""
     connection = db.session.connection() if db.session.registry.has() else None
-    opened = Transaction(engine, connection.connection if connection else take(engine), connection)
+    pooled = connection.connection if connection else take_connection(engine)
+    opened = Transaction(engine, pooled, connection)
     try:
         control(opened.pooled, engine, BEGIN[engine.dialect.name])
     except BaseException:
@@ -120,7 +121,7 @@ def _begin(engine: Engine) -> Transaction:
 def _commit(opened: Transaction) -> None:
     if not db.session.registry.has():
         control(opened.pooled, opened.engine, "COMMIT")
-        pool.keep(opened.pooled, opened.engine)
+        keep_connection(opened.pooled, opened.engine)
         return
     session = db.session()
     # Joins now, unless it has sent a statement.
@@ -219,4 +220,4 @@ def init_app(app: Flask) -> None:
     prepare_engine(engine, app.config, app.logger)
     require_primary(engine)
     engines.set(app, engine)
-    pool.init_app(app)
+    connections.init_app(app)

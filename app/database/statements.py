@@ -1,24 +1,30 @@
-"""Prepared statements: compiled once, and executed by the driver directly."""
+"""Prepared statements, compiled once and executed by the driver, and what reads rows of models.
+
+Only statements that read rows of models may be answered by standbys.
+"""
 
 import re
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
-from sqlalchemy import Dialect, Engine, Select
+from sqlalchemy import Connection, Dialect, Engine, Select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import ReturningDelete, ReturningInsert, ReturningUpdate
 
-from . import pool
-from .execution import Compiled, ReadCursor, Result, fetch, first, rows, take
+from app.state import AppState
+
+from .connections import Compiled, ReadCursor, Result, execute_alone, fetch, first, read_rows
 from .faults import is_read_only
-from .session import engines, may_repeat, open_connection
+from .session import connection, engines, may_repeat, open_connection
 
 PreparableStatement = (
     Select[Any] | ReturningInsert[Any] | ReturningUpdate[Any] | ReturningDelete[Any]
 )
+# Reads by a connection; called again with another one if that fails.
+Work = Callable[[Connection], Result]
 # A parameter of SQLAlchemy's statements, or an escaped percent sign.
 PARAMETER = re.compile(r"%\((.+?)\)s|%%")
 
@@ -42,14 +48,9 @@ class PreparedStatement:
     def read(self, values: Mapping[str, Any], read: Callable[[Iterator[Any]], Result]) -> Result:
         """Execute it with these values; return the result of a function of its rows, named tuples.
 
-        Rows that the function does not read are not fetched.
+        Rows are fetched in parts, and converted when the function reads them.
         """
-
-        def read_rows(compiled: Compiled, cursor: Any) -> Result:
-            with closing(cursor):
-                return read(rows(compiled, cursor))
-
-        return self._execute(values, read_rows)
+        return self._execute(values, partial(read_rows, read))
 
     def _execute(self, values: Mapping[str, Any], read: ReadCursor[Result]) -> Result:
         """Execute it; repeat it once if its connection was lost before it can have written."""
@@ -120,15 +121,41 @@ def _execute(
     return execute_alone(engine, compiled, values, read)
 
 
-def execute_alone(
-    engine: Engine, compiled: Compiled, values: Mapping[str, Any], read: ReadCursor[Result]
-) -> Result:
-    """Read the driver's rows by a connection of the pool."""
-    pooled = take(engine, compiled.sql)
-    try:
-        result = fetch(pooled, compiled, values, engine, read)
-    except BaseException:
-        pooled.close()
-        raise
-    pool.keep(pooled, engine)
-    return result
+class RowReader(Protocol):
+    """Runs statements that read rows of models."""
+
+    def prepare(self, statement: Select[Any]) -> PreparedStatement:
+        """Return a prepared statement that reads rows."""
+
+    def read(self, work: Work[Result]) -> Result:
+        """Return the result of a function that reads by a connection."""
+
+    def note_write(self) -> None:
+        """Make this request read from the primary, because rows are about to be written."""
+
+    def position(self) -> int | None:
+        """Return the primary's log position; None without standbys."""
+
+
+class PrimaryReader:
+    """Runs them on the same server as all other statements."""
+
+    def prepare(self, statement: Select[Any]) -> PreparedStatement:
+        """Return a prepared statement."""
+        return PreparedStatement(statement)
+
+    def read(self, work: Work[Result]) -> Result:
+        """Return the result of a function that reads by a connection."""
+        with connection() as database:
+            return work(database)
+
+    def note_write(self) -> None:
+        """Do nothing: all reads use the primary."""
+
+    def position(self) -> None:
+        """Return None: positions are not used."""
+
+
+PRIMARY = PrimaryReader()
+# The reader of an app, replaced if READ_DATABASE_URL is set.
+readers = AppState[RowReader]("reader", factory=lambda _app: PRIMARY)

@@ -14,15 +14,15 @@ from app.connector import BoundModel, ConfigError, DataSource
 from app.connector.settings.options import PUBLIC_MAX_VALUES
 from app.errors import ModelNotFound, RemoteError, RemoteTimeout, TooManyCalls
 from app.rest.collection import Collection
-from app.rest.creation import create_rows
 from app.rest.endpoint import Endpoint, Endpoints, declare, register_endpoints
 from app.rest.requests.bodies import read_body
 from app.rest.requests.parameters import read_parameter
 from app.rest.resource import Resource
 from app.rest.shared_methods import switch_off
 from app.rest.views.collection import RowViews, all_endpoints
+from app.rest.views.representations import respond_row
 from app.rest.views.serialization import serialize
-from app.rest.views.tagged import respond_row
+from app.rest.writing import create_rows
 
 from .endpoints import function_endpoints
 from .rows import RemoteRows, RemoteSerializer

@@ -23,9 +23,9 @@ from app.fields.base import Schema
 from app.ids import Id
 from app.rest.filters.remote_query import remote_order, remote_where
 from app.rest.filters.tree import Filter
+from app.rest.rows.json_values import OpenSchema, flatten
 from app.rest.rows.pages import Page
 from app.rest.rows.repository import Repository
-from app.rest.rows.undeclared import OpenSchema, flatten
 from app.rest.rows.values import Conditions, Row, Values
 from app.rest.serializer import Serializer
 

@@ -18,7 +18,7 @@ from app.connector import (
     VariableError,
     without_waiting,
 )
-from app.database import pool
+from app.database.connections import release_connection
 from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.observability.origin import current_request_id
 from app.state import AppState
@@ -74,7 +74,7 @@ def call_remote(source: str, function: str, send: Callable[[], Result]) -> Resul
         raise TooManyCalls
     try:
         _record_call(source, function)
-        pool.release()
+        release_connection()
         with without_waiting():
             return send()
     except TooManyCallsError:

@@ -10,9 +10,8 @@ from app.database.session import db
 from app.errors import InvalidFilter
 from app.properties.properties import MAPPINGS
 from app.rest.filters.columns import visible
-from app.rest.filters.compatibility import lenient
 from app.rest.filters.kinds import OBJECT
-from app.rest.filters.parser import parse_filter
+from app.rest.filters.parser import lenient, parse_filter
 from app.rest.filters.tree import OTHERS
 from app.rest.resource import Resource
 from app.rest.views.collection import usual_endpoints

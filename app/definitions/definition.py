@@ -21,8 +21,7 @@ from app.rest.visibility import Visibility
 
 from .bases import OTHER_NAMES, OWNER_MAY_CHANGE, USER, USER_SETTINGS, MergedModel, read_times
 from .files import CONFIG, Source
-from .ids import FORCE_ID, IdProperty, take_id
-from .keys import belongs_to, polymorphic_keys
+from .keys import FORCE_ID, IdProperty, belongs_to, polymorphic_keys, take_id
 from .switches import DISABLED, REMOTING, SHARED, Switches
 
 NAME = re.compile(rf"[A-Za-z_][\w-]{{0,{MAX_NAME - 1}}}", re.ASCII)

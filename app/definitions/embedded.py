@@ -22,7 +22,7 @@ from app.rest.visibility import Visibility
 
 from .bases import USER, USER_HIDDEN, MergedModel
 from .definition import Definition
-from .ids import ID
+from .keys import ID
 from .related_models import USERS, camel_case
 
 EMBEDDING = (EMBEDS_ONE, EMBEDS_MANY)

@@ -16,10 +16,8 @@ from app.properties.types import PropertyType
 from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, Relation
 
 from .definition import Definition
-from .foreign_keys import KEY_TYPES
-from .ids import key_type
-from .keys import PolymorphicKey, polymorphic_key
-from .related_models import RelatedModel, RelatedModels
+from .keys import PolymorphicKey, key_type, polymorphic_key
+from .related_models import KEY_TYPES, RelatedModel, RelatedModels
 
 KEYS = ("selector", "as", "foreignKey", "discriminator", "idType")
 TO_CHILDREN = (HAS_ONE, HAS_MANY)

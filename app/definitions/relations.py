@@ -10,9 +10,8 @@ from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, REFERENCES_MANY, R
 
 from .definition import Definition
 from .embedded import HELD, hold
-from .foreign_keys import KEY_TYPES, ForeignKeys
 from .polymorphic import PolymorphicRelations
-from .related_models import USERS, RelatedModel, RelatedModels
+from .related_models import KEY_TYPES, USERS, ForeignKeys, RelatedModel, RelatedModels
 from .rules import may_be_owner, owner_property
 from .through import ManyToMany
 

@@ -17,8 +17,7 @@ from app.access.rules import WRITE, Rule, allow
 from app.database.ids import TextId
 from app.database.session import db, transaction
 from app.errors import AccessDenied, ValidationError
-from app.fields.base import Schema, Text
-from app.fields.ids import Id
+from app.fields.base import Id, Schema, Text
 from app.rest.relations import belongs_to, has_many
 from app.rest.resource import Resource
 from app.rest.rows.repository import Repository

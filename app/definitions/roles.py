@@ -11,8 +11,7 @@ from sqlalchemy.orm import registry
 from app.access.roles import ADMIN, Role
 from app.access.rules import AUTHENTICATED, OWNER, READ, WRITE, Rule, allow
 from app.database.ids import RowId, TextId
-from app.fields.base import Schema, Text
-from app.fields.ids import Id
+from app.fields.base import Id, Schema, Text
 from app.rest.endpoint import Endpoint
 from app.rest.resource import Resource
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,16 +13,18 @@ from app.database.metadata import type_foreign_keys
 from app.errors import InvalidFilter
 from app.problems import Problems
 from app.properties.properties import embedded_models
-from app.rest.added_relations import with_added_relations
 from app.rest.collection import (
     Collection,
     declared_resources,
     replaced_by_others,
     served_collections,
 )
+from app.rest.endpoint import Endpoints, register_endpoints
 from app.rest.resource import Resource
-from app.rest.scoped import target_of
+from app.rest.served_relations import target_of, with_added_relations
+from app.rest.shared_methods import switch_off
 from app.rest.views.includes import parse_includes
+from app.rest.views.own_endpoints import bind_own
 from app.rest.views.registration import register_resource
 from app.settings import PARENT
 from app.users.resource import users
@@ -36,15 +39,14 @@ from .checks import (
 )
 from .definition import Definition
 from .embedded import embed, find_visibilities
-from .modules import INIT_APP, reporting
-from .plain import serve_plain
+from .files import INIT_APP, reporting
 from .reading import Models, json_models, read_folder
 from .related_models import RelatedModels
 from .relations import Relations, ResolvedRelations
-from .resources import make_resource, with_switches
+from .resources import Tables, make_detached_model, make_resource, with_switches
 from .role_endpoints import register_endpoints_of_roles, resource_names
 from .roles import RESOURCES
-from .tables import Tables
+from .rules import applicable_rules
 from .users import declare_users, make_users
 
 SUBJECT = "the models"
@@ -97,7 +99,7 @@ def init_app(app: Flask) -> None:
             register_resource(app, RESOURCES[name])
         _serve(app, models, resolved)
         _check_scopes(models, resolved)
-        serve_plain(app, models)
+        _serve_plain(app, models)
         register_endpoints_of_roles(app, models.public_roles)
     report(app, models.problems)
 
@@ -189,3 +191,38 @@ def _check_default_includes(collection: Collection, definition: Definition) -> N
     except InvalidFilter as error:
         definition.at("scope")["include"].warn(f"is ignored: {error.description}")
         definition.scope.pop("include")
+
+
+def _serve_plain(app: Flask, models: Models) -> None:
+    """Serve models without rows, such as those of Model, which only have endpoints of their own.
+
+    The Python code beside them declares these.
+    """
+    for definition in models.plain.values():
+        resource = _plain_resource(definition)
+        models.extend(definition.source, resource)
+        if definition.is_public:
+            try:
+                _register_plain(app, definition, resource)
+            except ConfigurationError as error:
+                definition.source.declared.add(str(error))
+
+
+def _plain_resource(definition: Definition) -> Resource:
+    related = ResolvedRelations({}, (), None)
+    return make_resource(definition, make_detached_model(definition), related)
+
+
+def _register_plain(app: Flask, definition: Definition, resource: Resource) -> None:
+    """Serve the endpoints of a model; raise ConfigurationError if that is not possible."""
+    if about_rows := [endpoint for endpoint in resource.own_endpoints if endpoint.finds_row]:
+        raise ConfigurationError(
+            f"{about_rows[0].method} has <id> in its path, and the model has no rows; set"
+            " finds_row=False"
+        )
+    collection = Collection(replace(resource, default_filter={}), app.config)
+    endpoints = [bind_own(collection, endpoint) for endpoint in resource.own_endpoints]
+    rules = applicable_rules(definition, {endpoint.method: False for endpoint in endpoints})
+    switches = definition.switches.usable(endpoints)
+    served = switch_off(endpoints, app.config["SHARED_METHODS"], switches)
+    register_endpoints(app, Endpoints(resource.name, served, rules, path=resource.path))

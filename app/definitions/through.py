@@ -8,9 +8,8 @@ from app.database.session import db
 from app.properties.declaration import Declaration
 from app.rest.relations import THROUGH, Relation
 
-from .foreign_keys import ForeignKeys
 from .keys import belongs_to
-from .related_models import USERS, RelatedModel, RelatedModels
+from .related_models import USERS, ForeignKeys, RelatedModel, RelatedModels
 from .roles import RESOURCES
 
 

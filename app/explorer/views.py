@@ -6,7 +6,7 @@ import flask_swagger_ui
 from flask import Blueprint, Flask, abort, make_response, render_template, send_from_directory
 from flask.typing import ResponseReturnValue
 
-from app.http.headers import policy_of_scripts
+from app.http.responses import policy_of_scripts
 
 # The assets of Swagger UI in the package; the package's own page has inline scripts.
 SWAGGER_UI = Path(flask_swagger_ui.__file__).with_name("dist")

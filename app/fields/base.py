@@ -4,26 +4,24 @@ import decimal
 import re
 from collections.abc import Mapping
 from datetime import date, datetime
-from math import isfinite
-from typing import Any, ClassVar, Generic, TypedDict, TypeGuard, TypeVar, Unpack
+from typing import Any, ClassVar, Generic, TypedDict, TypeVar, Unpack
 from uuid import UUID
 
 import marshmallow
 from marshmallow import ValidationError, fields, validate
 from marshmallow.types import Validator
 
+from app import ids
 from app.database.columns import ExactDecimal
+from app.database.ids import IdColumn, RowId
 from app.errors import BLANK, READ_ONLY, UNKNOWN_PROPERTY
 from app.times import iso_time
 
-from .times import parse_date, parse_time
+from .parsing import parse_date, parse_decimal, parse_number, parse_time, parse_uuid
 
 # The C0 and C1 control characters and DEL; the second pattern allows tab and line breaks.
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f]")
 CONTROL_EXCEPT_WHITESPACE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-# A decimal, by at most 40 characters; a number of JSON may have an exponent.
-DECIMAL = re.compile(r"(?=.{1,40}\Z)-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?", re.ASCII)
-UUID_FORM = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
 #: The largest whole number in the JSON of a property: JavaScript and both databases hold it exactly
 #: (RFC 8259, 6).
@@ -70,43 +68,6 @@ def validation_cost(validator: object) -> int:
     Validators that take long have the attribute `cost`.
     """
     return getattr(validator, "cost", 0)
-
-
-def is_number(value: object) -> TypeGuard[float]:
-    """Return True if a JSON value is a number."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def parse_number(value: object) -> float:
-    """Read a finite number of JSON; raise ValueError."""
-    if not is_number(value):
-        raise ValueError("not a number")
-    try:
-        number = float(value)
-    except OverflowError:
-        raise ValueError("not a number") from None
-    if not isfinite(number):
-        raise ValueError("not a number")
-    return number
-
-
-def parse_decimal(value: object) -> decimal.Decimal:
-    """Read a finite decimal from text or a number; raise ValueError."""
-    if not isinstance(value, str) and not is_number(value):
-        raise ValueError("not a decimal")
-    if isinstance(value, int) and abs(value) >= 10**40:
-        raise ValueError("not a decimal")
-    text = str(value)
-    if not DECIMAL.fullmatch(text):
-        raise ValueError("not a decimal")
-    return decimal.Decimal(text)
-
-
-def parse_uuid(value: object) -> UUID:
-    """Read a UUID in its usual form, in any case; raise ValueError."""
-    if not isinstance(value, str) or not UUID_FORM.fullmatch(value):
-        raise ValueError("not a UUID")
-    return UUID(value)
 
 
 def unify_messages(field: Field) -> None:
@@ -184,6 +145,34 @@ class ObjectIdField(Text):
     def json_schema(self, settings: Mapping[str, object]) -> JsonSchema:
         """Return the JSON Schema keywords of an id of MongoDB."""
         return {"pattern": "^[0-9a-f]{24}$", "examples": ["507f1f77bcf86cd799439011"]}
+
+
+class Id(fields.Field[ids.Id]):
+    """The id of a row, in the type of its column; by default in the form of ID_TYPE."""
+
+    default_error_messages = {"invalid": "must be {form}"}
+
+    def __init__(
+        self, column_type: IdColumn | type[IdColumn] = RowId, **options: Unpack[FieldOptions]
+    ) -> None:
+        super().__init__(**options)
+        self.column_type = column_type() if isinstance(column_type, type) else column_type
+
+    def _deserialize(self, value: object, *args: object, **kwargs: object) -> ids.Id:
+        form = self.column_type.form
+        if value == "" and form.python_type is str and not self.allow_none:
+            raise self.make_error("null")
+        id = form.parse_json(value)
+        if id is None:
+            raise self.make_error("invalid", form=form.description)
+        return id
+
+    def json_schema(self, settings: Mapping[str, object]) -> JsonSchema:
+        """Return the JSON Schema keywords of an id; without an example if clients may omit it."""
+        schema: JsonSchema = dict(self.column_type.form.json_schema)
+        if not self.dump_only and not self.required:
+            del schema["examples"]
+        return schema
 
 
 class Integer(fields.Integer):

@@ -10,7 +10,8 @@ from marshmallow import fields
 
 from app.database.columns import Position
 
-from .base import MAX_SAFE, Field, FieldOptions, JsonSchema, Parsed, is_number
+from .base import MAX_SAFE, Field, FieldOptions, JsonSchema, Parsed
+from .parsing import is_number
 
 #: Maximum characters of the JSON of one property.
 MAX_LENGTH = 20_000

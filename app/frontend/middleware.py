@@ -16,7 +16,7 @@ from werkzeug.routing import MapAdapter, Rule
 
 from app.config import ConfigurationError
 from app.error_responses import error_body
-from app.http.headers import ResponseHeaders
+from app.http.responses import ResponseHeaders
 from app.http.sent_files import TYPES, OpenFile, send_file
 from app.observability.origin import ROUTE
 

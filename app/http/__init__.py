@@ -1,1 +1,1 @@
-"""HTTP: headers of every response, CORS, JSON, and clients' languages."""
+"""HTTP: headers and JSON of every response, CORS, templates, and files."""

@@ -16,10 +16,10 @@ from jinja2 import (
 )
 
 from app.config import ConfigurationError
+from app.observability.origin import current_languages, to_language
 from app.problems import Problems
 
-from .headers import policy_of_forms
-from .languages import current_languages, to_language
+from .responses import policy_of_forms
 
 # The folder by which the project's templates can include the product's, even of the same name.
 OURS = "ostiary"

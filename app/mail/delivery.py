@@ -17,8 +17,7 @@ from jinja2 import Environment
 
 from app import outbox
 from app.config import ConfigurationError
-from app.http.languages import preferred_languages
-from app.observability.origin import current_request_id
+from app.observability.origin import current_request_id, preferred_languages
 from app.outbox import DeliveryError, UndeliverableError
 from app.settings import STARTTLS
 from app.state import AppState

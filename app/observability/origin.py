@@ -1,11 +1,14 @@
-"""The origin of the current work: client address, user agent, user, and request id."""
+"""The origin of the current work: client address, user agent, languages, user, and request id."""
 
+import re
 from contextlib import suppress
 from ipaddress import IPv6Address, ip_address, ip_network
 from socket import AF_INET, inet_ntop, inet_pton
 from typing import NamedTuple
 
 from flask import Request, g, has_app_context, has_request_context, request
+from werkzeug.datastructures import LanguageAccept
+from werkzeug.http import parse_accept_header
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from app.ids import Id
@@ -14,6 +17,15 @@ from app.ids import Id
 MAX_USER_AGENT = 200
 #: Maximum characters of a client's address; an IPv6 address has at most 45, without its zone.
 MAX_ADDRESS = 64
+#: Maximum characters of an `Accept-Language` header that are read; browsers send fewer.
+MAX_LANGUAGES_HEADER = 255
+#: Maximum number of a client's languages that are stored for its mails.
+MAX_LANGUAGES = 5
+# Maximum characters of these languages, joined; each has at most three.
+MAX_JOINED_LANGUAGES = 4 * MAX_LANGUAGES
+LANGUAGE = re.compile(r"([a-z]{2,3})(?=[-_]|\Z)", re.ASCII | re.IGNORECASE)
+# Properties in which an application may store a user's language.
+LANGUAGE_PROPERTIES = ("language", "locale", "lang")
 # Keys in a request's environment for its route and its caller.
 ROUTE, USER_ID = "ostiary.route", "ostiary.user_id"
 
@@ -52,6 +64,28 @@ def current_request_id() -> str | None:
 def continue_request(request_id: str | None) -> None:
     """Attribute the work of this app context, outside of a request, to a request."""
     g.request_id = request_id
+
+
+def current_languages() -> tuple[str, ...]:
+    """Return the preferences of the current client, or of the one that caused this work."""
+    if has_request_context():
+        return parse_languages(request.headers.get("Accept-Language", ""))
+    languages: tuple[str, ...] = g.get("languages", ()) if has_app_context() else ()
+    return languages
+
+
+def continue_languages(joined: str | None) -> None:
+    """Set the preferred languages, joined by commas, in this app context without a request."""
+    g.languages = tuple(filter(None, (joined or "").split(",")))
+
+
+def preferred_languages(user: object = None) -> tuple[str, ...]:
+    """Return the languages for a user, best first: the user's own, then the client's.
+
+    Without regions, as everywhere: `de` for `de-AT`.
+    """
+    own = (to_language(getattr(user, name, None)) for name in LANGUAGE_PROPERTIES)
+    return (*filter(None, own), *current_languages())
 
 
 def note_caller(user_id: Id | None) -> None:
@@ -119,3 +153,19 @@ def _without_port(address: str) -> str:
 def _printable(text: str, length: int) -> str | None:
     """Return the first characters of a client's text, without unprintable ones."""
     return "".join(char if char.isprintable() else "?" for char in text[:length]) or None
+
+
+def parse_languages(header: str) -> tuple[str, ...]:
+    """Return the languages of an Accept-Language header, most preferred first."""
+    if len(header) > MAX_LANGUAGES_HEADER:
+        # The last one may be cut off before its quality.
+        header = header[:MAX_LANGUAGES_HEADER].rpartition(",")[0]
+    accepted = parse_accept_header(header, LanguageAccept)
+    found = (to_language(tag) for tag, quality in accepted if quality > 0)
+    return tuple(dict.fromkeys(filter(None, found)))[:MAX_LANGUAGES]
+
+
+def to_language(tag: object) -> str | None:
+    """Return the language of a tag such as `de-AT` or `de_DE`; None if the tag is invalid."""
+    match = LANGUAGE.match(tag) if isinstance(tag, str) else None
+    return match[1].lower() if match else None

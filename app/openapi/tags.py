@@ -7,12 +7,17 @@ from werkzeug.exceptions import BadRequest, HTTPException
 
 from app.errors import PreconditionFailed
 from app.rest.endpoint import Endpoint
-from app.rest.requests.preconditions import IF_MATCH, IF_NONE_MATCH, MAX_LENGTH, TOO_LONG
-from app.rest.views.tagged import ETAG
+from app.rest.views.representations import (
+    ETAG,
+    IF_MATCH,
+    IF_NONE_MATCH,
+    MAX_TAGS_LENGTH,
+    TAGS_TOO_LONG,
+)
 
 from .filter_schemas import DocumentPart
 
-TAGS: DocumentPart = {"type": "string", "maxLength": MAX_LENGTH}
+TAGS: DocumentPart = {"type": "string", "maxLength": MAX_TAGS_LENGTH}
 PARAMETERS: dict[str, DocumentPart] = {
     IF_MATCH: {
         "description": "Change the row only if it has one of these tags, or `*`: any.",
@@ -52,7 +57,7 @@ def tag_errors(endpoint: Endpoint, verb: str) -> Iterator[HTTPException]:
     """Yield the errors of these headers."""
     names = [*precondition_parameters(endpoint, verb)]
     if names:
-        yield BadRequest(TOO_LONG.format(names[0]))
+        yield BadRequest(TAGS_TOO_LONG.format(names[0]))
     if endpoint.has_preconditions:
         yield PreconditionFailed(IF_MATCH)
 

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 
 from flask import Flask
 
-from app.http.languages import continue_languages
-from app.observability.origin import continue_request
+from app.observability.origin import continue_languages, continue_request
 from app.signals import delivery_attempted, emit
 from app.state import AppState
 from app.times import now

@@ -11,7 +11,7 @@ from app.database.columns import UtcDateTime
 from app.database.dialects import IDS_GIVEN_ONCE
 from app.database.ids import IntegerId
 from app.database.session import Model
-from app.http.languages import MAX_JOINED
+from app.observability.origin import MAX_JOINED_LANGUAGES
 from app.times import now
 
 # The states of a delivery.
@@ -74,7 +74,7 @@ class OutboxEvent(Model):
     # None for an event recorded by a command.
     request_id: Mapped[str | None] = mapped_column(String(64))
     # The client's preferences, joined by commas; None if there are none.
-    languages: Mapped[str | None] = mapped_column(String(MAX_JOINED))
+    languages: Mapped[str | None] = mapped_column(String(MAX_JOINED_LANGUAGES))
 
 
 class Delivery(Model):

@@ -9,8 +9,7 @@ from sqlalchemy import bindparam, insert, inspect
 
 from app.database.session import Model, after_commit, transaction
 from app.database.statements import PreparedStatement
-from app.http.languages import current_languages
-from app.observability.origin import current_request_id
+from app.observability.origin import current_languages, current_request_id
 from app.times import now
 
 from .claims import due_at_once, lease_end

@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app, make_response, render_template, request
 
-from app.http.headers import policy_of_scripts
+from app.http.responses import policy_of_scripts
 
 # For QR codes and pictures in rows.
 IMAGES = "data: blob:"

@@ -1,21 +1,29 @@
-"""Properties in LoopBack 3's form, with a column and a field for each."""
+"""Properties in LoopBack 3's form, with a column, a field and the default of each."""
 
 import re
+import secrets
+import string
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from keyword import iskeyword
 from typing import Unpack
+from uuid import uuid4
 
+from marshmallow import ValidationError
 from sqlalchemy import Column
 
 from app.database.columns import AnyColumn
 from app.database.metadata import DEFAULT
 from app.fields.base import Field, FieldOptions, not_blank
+from app.fields.parsing import is_number
+from app.problems import MISSPELT, suggest
 from app.rest.visibility import Visibility
 from app.state import AppState
+from app.times import iso_time, now
 
 from .declaration import Declaration, JsonObject
-from .defaults import Default, read_default
 from .types import NAMES, PropertyType, is_indexed, read_type
 from .validators import Validator, read_validators
 
@@ -35,6 +43,11 @@ KEYS = (
     *("type", "required", "default", "length", "precision", "scale", "index", "unique", "enum"),
     *("validates", "hidden", "readOnly", "id", "defaultFn", *MAPPINGS),
 )
+# Returns the default for a new row; None stands for null.
+Default = Callable[[], object]
+# The length of an id by LoopBack 3's nanoid: 126 bits.
+NANOID_LENGTH = 21
+NANOID_ALPHABET = string.ascii_letters + string.digits + "_-"
 
 
 @dataclass(frozen=True)
@@ -100,7 +113,7 @@ def read_property(name: str, declared: Declaration) -> Property | None:
     type_ = read_type(declared)
     if type_ is None:
         return None
-    default = read_default(declared, type_)
+    default = _read_default(declared, type_)
     read_only = declared.flag("readOnly")
     required = _is_required(declared, can_be_set=default is not None or not read_only)
     return Property(
@@ -168,6 +181,71 @@ def _column_name(name: str, declared: JsonObject) -> str:
         if isinstance(mapping, Mapping) and isinstance(mapping.get("columnName"), str):
             return column_name(mapping["columnName"])
     return column_name(name)
+
+
+def _read_default(declared: Declaration, type_: PropertyType) -> Default | None:
+    """Return the function that returns a property's default, if there is one."""
+    function, value = declared.mapping.get("defaultFn"), declared.mapping.get("default")
+    if function is None and value == "$now" and type_.name in ("date", "dateonly"):
+        function = "now"
+    if function is not None:
+        return _default_function(function, type_, declared["defaultFn"])
+    return None if value is None else _constant_default(declared["default"], type_)
+
+
+def _constant_default(declared: Declaration, type_: PropertyType) -> Default | None:
+    value = declared.value
+    if isinstance(value, bool) and type_.name in ("number", "integer"):
+        # As in JavaScript.
+        declared.warn(f"{str(value).lower()} is taken as {int(value)}")
+        value = int(value)
+    try:
+        return partial(deepcopy, type_.load(_converted_default(value, type_.name)))
+    except ValidationError as error:
+        declared.add(error.messages[0])
+        return None
+
+
+def _converted_default(value: object, kind: str) -> object:
+    """Return a default in its type; as LoopBack 3, convert between texts and numbers."""
+    if kind == "string" and is_number(value):
+        return str(value)
+    convert = {"integer": int, "number": float}.get(kind)
+    if convert is None or not isinstance(value, str) or not value.strip():
+        return value
+    try:
+        return convert(value)
+    except ValueError:
+        return value
+
+
+def _default_function(name: object, type_: PropertyType, declared: Declaration) -> Default | None:
+    functions = DEFAULT_FUNCTIONS.get(type_.name, {})
+    if isinstance(name, str) and name in functions:
+        return functions[name]
+    known, meant = ", ".join(functions) or "none", suggest(str(name), functions, MISSPELT)
+    declared.add(f"{name!r} is no function for a {type_.name}; there are {known}{meant}")
+    return None
+
+
+def _uuid_text() -> str:
+    return str(uuid4())
+
+
+def _nanoid() -> str:
+    return "".join(secrets.choice(NANOID_ALPHABET) for _ in range(NANOID_LENGTH))
+
+
+DEFAULT_FUNCTIONS: dict[str, dict[str, Default]] = {
+    "date": {"now": now},
+    "dateonly": {"now": lambda: now().date()},
+    "uuid": dict.fromkeys(("guid", "uuid", "uuidv4"), uuid4),
+    "string": {
+        **dict.fromkeys(("guid", "uuid", "uuidv4"), _uuid_text),
+        **dict.fromkeys(("nanoid", "shortid"), _nanoid),
+        "now": lambda: iso_time(now()),
+    },
+}
 
 
 # What clients see of objects of each model, by its name in lower case.

@@ -20,25 +20,23 @@ from app.access.policy import (
     is_in_scope,
     unlimited_grant,
 )
-from app.database.reading import readers
+from app.database.statements import readers
 from app.errors import ModelNotFound
-from app.fields.base import Schema, validation_cost
-from app.fields.ids import Id
+from app.fields.base import Id, Schema, validation_cost
 from app.settings import Settings, is_compatible
 from app.state import AppState
 
 from .filters import sql
 from .filters.columns import has_short_ids, kinds_of, visible
-from .filters.compatibility import lenient, parse_leniently
 from .filters.kinds import LOWER_TEXT
-from .filters.parser import Properties, parse_filter, parse_where
+from .filters.parser import Properties, lenient, parse_filter, parse_leniently, parse_where
 from .filters.sql import Column
 from .filters.tree import OTHERS, Filter
 from .relations import Relation
 from .requests.compatibility import loader
 from .resource import Resource, shown_columns
-from .rows.embedded import EmbeddedObjects
 from .rows.hooks import SavedValues
+from .rows.json_values import EmbeddedObjects
 from .rows.references import AnyReference, Reference, references_of
 from .rows.scopes import WriteScope
 from .rows.values import Condition, Conditions, Row, Values

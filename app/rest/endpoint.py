@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import marshmallow
 from flask import Blueprint, Flask, Response, jsonify, request
@@ -26,6 +26,7 @@ from .requests.compatibility import Load, loader
 # model's schemas: "{}" is the model's name, "[...]" an array, "|" an alternative.
 SchemaSpec = Any
 View = Callable[..., Any]
+AnyView = TypeVar("AnyView", bound=View)
 NO_CONTENT = ("", 204)
 JSON = "application/json"
 # Set in a request's environment to ask, before receiving the body, whether it is accepted:
@@ -152,6 +153,16 @@ class Endpoint:
         """Whether the response is one row of the model, with its `ETag`."""
         return isinstance(self.answer, str) and self.answer.startswith("{}")
 
+    def hashed_property(self, of_rows: str | None) -> str | None:
+        """Return the property without which a body causes no password hash.
+
+        Empty if any body causes one, and None if none does. `of_rows` is `hashed` of the repository
+        whose rows the body creates or changes.
+        """
+        if self.hashes:
+            return ""
+        return of_rows if isinstance(self.body, str) else None
+
     def replace(self, **values: object) -> Self:
         """Return a copy with other values for some fields; raise TypeError for one that is unknown.
 
@@ -174,6 +185,15 @@ served_endpoints = AppState[dict[str, Endpoint]]("endpoints", factory=lambda _ap
 switched_off = AppState[dict[str, Sequence[str]]]("methods switched off", factory=lambda _app: {})
 # The names of what is served at each path below the base path.
 _holders = AppState[dict[str, str]]("paths of models", factory=lambda _app: {})
+
+
+def computes_hash(view: AnyView) -> AnyView:
+    """Declare that a Flask view without a resource hashes a password.
+
+    Requests for it are queued without occupying a thread. It is a decorator.
+    """
+    view.computes_hash = True  # type: ignore[attr-defined]
+    return view
 
 
 def declare(method: str, access: str, *routes: str, **declared: Any) -> Callable[[View], View]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_to_bytes, urlsplit
+from weakref import WeakSet
 
 from flask import Flask, Request, Response, request
 from werkzeug.exceptions import NotFound
@@ -103,6 +104,23 @@ class Segments(PathConverter):
 
 class Application(Flask):
     """The Flask application; requests are routed for any host name."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        # Functions that are no coroutines.
+        self._plain = WeakSet[Callable[..., Any]]()
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function, or one that runs a coroutine; Flask would inspect it at each call.
+
+        Functions of a single request are not kept.
+        """
+        if func in self._plain:
+            return func
+        called = super().ensure_sync(func)
+        if called is func:
+            self._plain.add(func)
+        return called
 
     def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
         """Return the URL adapter for a request, at half of Flask's cost: the host is read once."""

@@ -7,7 +7,7 @@ from app.fields.base import PASSTHROUGH_SERIALIZERS, Parsed, Schema
 
 from .filters.tree import OTHERS
 from .rows.hooks import Hook, LoadEvent
-from .rows.undeclared import flatten
+from .rows.json_values import flatten
 from .rows.values import Row, Values
 from .visibility import Visibility
 

@@ -11,7 +11,7 @@ from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
 from app.error_responses import error_body, error_headers
-from app.http.headers import ALWAYS
+from app.http.responses import SECURITY_HEADERS
 
 from .connection import ClientConnection
 
@@ -51,7 +51,7 @@ def raw_response(error: HTTPException, request_id: str) -> tuple[bytes, bytes]:
         [
             ("Connection", "close"),
             ("X-Request-Id", request_id),
-            *ALWAYS,
+            *SECURITY_HEADERS,
             ("Cache-Control", "no-store"),
         ]
     )

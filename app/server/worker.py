@@ -28,8 +28,7 @@ from .hash_queue import HashQueue
 from .incoming import IncomingRequest
 from .listening import check_options
 from .outgoing import ClientGoneError, UnreadAnswerError
-from .resources import TRIM_INTERVAL, fit_connections, trim_malloc
-from .threads import Threads
+from .processes import TRIM_INTERVAL, Threads, fit_connections, trim_malloc
 from .uploads import MIN_PROGRESS, Uploads
 
 # Errors if the process, or the machine, cannot open more files.

@@ -7,10 +7,10 @@ from flask import Flask
 
 from app.access.roles import ADMIN
 from app.access.rules import AUTHENTICATED, OWNER, Rule, allow
-from app.rest.added_relations import add_relation
 from app.rest.collection import replaced_by_others
 from app.rest.relations import belongs_to, has_many
 from app.rest.resource import Resource
+from app.rest.served_relations import add_relation
 from app.rest.views.registration import register_resource
 
 from .models import Todo

@@ -1,7 +1,6 @@
 """The schema of to-dos."""
 
-from app.fields.base import Boolean, Schema, Text, Timestamp, not_blank
-from app.fields.ids import Id
+from app.fields.base import Boolean, Id, Schema, Text, Timestamp, not_blank
 
 
 class TodoSchema(Schema):

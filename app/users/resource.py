@@ -18,10 +18,10 @@ from app.errors import (
     TooManyRequests,
     ValidationError,
 )
-from app.rest.added_relations import with_added_relations
 from app.rest.resource import Resource
 from app.rest.rows.repository import Repository
 from app.rest.rows.values import Conditions, Row, Values
+from app.rest.served_relations import with_added_relations
 from app.settings import Settings
 from app.state import AppState
 from app.throttles.throttles import CREDENTIAL, count

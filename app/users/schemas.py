@@ -8,8 +8,7 @@ from email_validator import EmailNotValidError
 from marshmallow import fields, validate
 from marshmallow.exceptions import ValidationError
 
-from app.fields.base import Schema, Text, Timestamp, not_blank
-from app.fields.ids import Id
+from app.fields.base import Id, Schema, Text, Timestamp, not_blank
 from app.settings import Settings
 
 from .names import (

@@ -11,7 +11,7 @@ from app.database.ids import IdColumn
 from app.database.metadata import app_metadata
 from app.definitions.definition import Definition
 from app.definitions.reading import json_models
-from app.rest.rows.undeclared import ATTRIBUTE
+from app.rest.rows.json_values import OTHERS_ATTRIBUTE
 from ostiary_loopback.application import Application
 
 from .batches import Plan, Values
@@ -90,7 +90,7 @@ class Rows:
         values = {"id": row_id, **self._fields.convert(row, given)}
         known = (self._model.id_name,)
         if self._is_open:
-            values[ATTRIBUTE] = checked_json(self._fields.unknown(row, known))
+            values[OTHERS_ATTRIBUTE] = checked_json(self._fields.unknown(row, known))
         else:
             self._fields.count_unknown(row, known, given)
         return values

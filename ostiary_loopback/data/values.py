@@ -18,7 +18,7 @@ from app.database.columns import ExactDecimal
 from app.database.ids import IdColumn
 from app.fields.base import MAX_SAFE
 from app.fields.json import parse_position
-from app.fields.times import parse_time
+from app.fields.parsing import parse_time
 from app.ids import IdForm
 from app.properties.properties import Property
 from app.times import in_milliseconds, iso_time

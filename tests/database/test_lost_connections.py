@@ -6,7 +6,7 @@ from sqlalchemy import event, make_url, text
 from sqlalchemy.exc import OperationalError
 
 from app.config import ConfigurationError
-from app.database import pool
+from app.database.connections import KEPT, RequestPool
 from app.database.session import db
 from app.factory import create_app
 from app.testing.apps import close
@@ -49,14 +49,14 @@ def at_use(app, token, monkeypatch):
                 action(connection)
 
         def connect(connections):
-            kept = getattr(g, pool.KEPT, None)
+            kept = getattr(g, KEPT, None)
             connection = usual(connections)
             if connection is kept:
                 act(connection.driver_connection)
             return connection
 
-        usual = pool.RequestPool.connect
-        monkeypatch.setattr(pool.RequestPool, "connect", connect)
+        usual = RequestPool.connect
+        monkeypatch.setattr(RequestPool, "connect", connect)
         with app.app_context():
             event.listen(db.engine, "checkout", lambda connection, *_: act(connection))
 

@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import insert, text
 from sqlalchemy.exc import OperationalError
 
+from app.database.connections import interrupter
 from app.database.dialects import lock_others_out
 from app.database.session import db, transaction
-from app.database.timeouts import interrupter
 from app.todos.models import Todo
 from tests.conftest import Api
 from tests.support.rows import count
@@ -192,7 +192,7 @@ def test_a_pause_between_statements_ends_neither_of_them(app, token):
 
 @only_sqlite
 def test_the_thread_ends_after_a_while_and_is_started_again(app, token, monkeypatch):
-    monkeypatch.setattr("app.database.timeouts.INTERVAL", 0.001)
+    monkeypatch.setattr("app.database.connections.TIMEOUT_INTERVAL", 0.001)
     eventually(lambda: interrupter._thread is None)
 
     with app.test_request_context(), pytest.raises(OperationalError, match="interrupted"):

@@ -3,9 +3,11 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from sqlalchemy import bindparam, func, insert, inspect, literal, select, text
+from sqlalchemy import Integer, bindparam, func, insert, inspect, literal, select, text, type_coerce
 from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.types import TypeDecorator
 
+from app.database.connections import PARTITION
 from app.database.session import db, transaction
 from app.database.statements import PreparedStatement
 from app.todos.models import Todo
@@ -45,6 +47,27 @@ def test_values_and_columns_are_converted_both_ways(context):
     assert found.created.utcoffset() == timedelta(0)
     assert found.is_complete is True
     assert found.desc is None
+
+
+def test_all_rows_are_read_in_parts_and_converted_only_when_they_are_read(context):
+    converted = []
+
+    class Counted(TypeDecorator):
+        impl, cache_ok = Integer, True
+
+        def process_result_value(self, value, dialect):
+            converted.append(value)
+            return value
+
+    number = 2 * PARTITION + 1
+    with transaction():
+        for _ in range(number):
+            INSERT.first(ROW)
+    rows = PreparedStatement(select(type_coerce(TODOS.id, Counted()).label("id")))
+
+    first = rows.read({}, next)
+    assert converted == [first.id]
+    assert len(rows.read({}, list)) == number
 
 
 def test_literal_values_in_the_statement_are_converted(context):

@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from app.access.roles import grant
-from app.rest.hashing import hashing_views
+from app.server.hash_queue import hashing_views
 from tests.conftest import PASSWORD
 from tests.support.answers import field_codes, refusal
 from tests.support.rows import put_into_past

@@ -5,8 +5,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from app.access.rules import EVERYONE, allow
 from app.database.ids import IntegerId, ObjectId, RowId, TextId, UuidId
-from app.fields.base import Schema, Text
-from app.fields.ids import Id
+from app.fields.base import Id, Schema, Text
 from app.ids import Id as IdValue
 from app.rest.relations import belongs_to, has_many, has_many_through
 from app.rest.resource import Resource

@@ -8,9 +8,9 @@ import pytest
 
 from app.database.metadata import all_metadata
 from app.database.session import db
-from app.http.languages import MAX_JOINED, parse_languages
 from app.mail import send
 from app.mail.subscribers import MAILS
+from app.observability.origin import MAX_JOINED_LANGUAGES, parse_languages
 from app.outbox.models import OutboxEvent
 from app.testing.apps import close
 from tests.conftest import Api
@@ -65,7 +65,7 @@ def test_no_header_takes_long_to_read_or_is_kept_in_full():
         started = time.thread_time()
         found = parse_languages(part * (60_000 // len(part)))
         assert time.thread_time() - started < 0.05, part
-        assert len(",".join(found)) <= MAX_JOINED
+        assert len(",".join(found)) <= MAX_JOINED_LANGUAGES
 
 
 def test_the_languages_wait_with_the_event(make_app, secrets):

@@ -6,7 +6,7 @@ from app import outbox
 from app.mail.subscribers import MAILS
 from app.outbox.delivery import drain
 from app.outbox.models import OutboxEvent
-from app.rest.hashing import hashing_views
+from app.server.hash_queue import hashing_views
 from app.signals import login_code_request, reset_password_request
 from app.users.mailed.events import LOADS
 from tests.conftest import NEW, PASSWORD, Api, login_status

@@ -22,7 +22,7 @@ from app.errors import AccessDenied, TooManyRequests
 from app.outbox.delivery import drain
 from app.outbox.models import Delivery
 from app.rest.collection import get_resource
-from app.rest.hashing import hashing_views
+from app.server.hash_queue import hashing_views
 from app.testing.apps import close
 from app.users.resource import users
 from app.users.service import create_user, issue_token

@@ -9,8 +9,8 @@ from sqlalchemy import update
 from app.access.rules import EVERYONE, OWNER, allow
 from app.database.session import db
 from app.rest.collection import served_collections
-from app.rest.requests.preconditions import MAX_LENGTH
 from app.rest.resource import Resource
+from app.rest.views.representations import MAX_TAGS_LENGTH
 from app.todos.models import Todo
 from app.users.models import User
 from tests.conftest import PASSWORD
@@ -213,13 +213,13 @@ def test_an_upsert_of_a_row_that_must_exist_creates_none(app, call, verb, path, 
 
 @pytest.mark.parametrize("header", ["If-Match", "If-None-Match"])
 def test_too_many_tags_are_refused(call, todo, read, header):
-    sent = {header: ",".join([STALE] * (MAX_LENGTH // len(STALE) + 1))}
+    sent = {header: ",".join([STALE] * (MAX_TAGS_LENGTH // len(STALE) + 1))}
     verb, body = ("GET", None) if header == "If-None-Match" else ("PATCH", {"title": "b"})
 
     answer = call(verb, "/todos/1", body, **sent)
 
     assert refusal(answer) == (400, "BAD_REQUEST")
-    assert answer.json["message"] == f"{header} has more than {MAX_LENGTH} characters."
+    assert answer.json["message"] == f"{header} has more than {MAX_TAGS_LENGTH} characters."
     assert read()["title"] == "a"
 
 

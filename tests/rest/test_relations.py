@@ -8,9 +8,9 @@ from sqlalchemy import insert
 
 from app.config import ConfigurationError
 from app.database.session import db, in_transaction
-from app.rest.added_relations import add_relation
 from app.rest.collection import get_resource, served_collections
 from app.rest.relations import belongs_to, embeds_one, has_many, references_many
+from app.rest.served_relations import add_relation
 from app.rest.views.registration import check_relations
 from app.signals import verification_request
 from tests.conftest import PASSWORD

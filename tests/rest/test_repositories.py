@@ -6,9 +6,9 @@ import pytest
 
 from app.database.session import in_transaction
 from app.rest.collection import served_collections
-from app.rest.hashing import hashing_views
 from app.rest.rows.repository import Repository
 from app.rest.views.registration import register_resource
+from app.server.hash_queue import hashing_views
 from app.todos.resource import todos
 from tests.support.answers import refusal
 from tests.support.documents import blocks

@@ -9,8 +9,8 @@ from gunicorn.config import Config
 
 from app.access import roles
 from app.hash_slots import Slots
-from app.rest.hashing import computes_hash, hashing_views
-from app.server.hash_queue import HashCalls
+from app.rest.endpoint import computes_hash
+from app.server.hash_queue import HashCalls, hashing_views
 from app.server.incoming import IncomingRequest
 from tests.conftest import NEW, PASSWORD
 from tests.support.rows import make_old

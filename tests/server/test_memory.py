@@ -7,14 +7,14 @@ from types import SimpleNamespace
 import pytest
 
 from app.server import worker
-from app.server.resources import TRIM_INTERVAL
+from app.server.processes import TRIM_INTERVAL
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's /proc")
 
 # Frees most of 60 MB, so that what is left lies all over it, and prints what is kept, in MiB.
 FREE = """
 from pathlib import Path
-from app.server.resources import trim_malloc
+from app.server.processes import trim_malloc
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 // 2**20

@@ -6,7 +6,7 @@ import resource
 import pytest
 from gunicorn.config import Config
 
-from app.server.resources import fit_connections
+from app.server.processes import fit_connections
 
 log = logging.getLogger("gunicorn")
 

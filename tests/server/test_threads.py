@@ -3,7 +3,7 @@
 import sys
 from threading import Barrier
 
-from app.server.threads import Threads
+from app.server.processes import Threads
 
 
 def test_a_view_that_exits_ends_no_thread():

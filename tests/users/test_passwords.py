@@ -326,7 +326,7 @@ def test_the_stored_schemes_are_cached_for_a_minute(app, api, monkeypatch):
 MEMORY = """
 from pathlib import Path
 from wsgi import app
-from app.server.hooks import when_ready
+from app.server.processes import when_ready
 from app.users.passwords.hashing import hash_password
 from app.users.passwords.policy import validate_password
 

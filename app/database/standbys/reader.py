@@ -19,6 +19,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.config import ConfigurationError
+from app.database.connections import ReadCursor, Result, execute_alone
 from app.database.engine import (
     FIXED_OPTIONS,
     QUERY_CACHE,
@@ -27,11 +28,9 @@ from app.database.engine import (
     read_url,
     require_primary,
 )
-from app.database.execution import ReadCursor, Result
 from app.database.faults import error_code, error_reason, is_timeout
-from app.database.reading import PRIMARY, Work, readers
 from app.database.session import TRANSACTION, engines
-from app.database.statements import PreparedStatement, execute_alone
+from app.database.statements import PRIMARY, PreparedStatement, Work, readers
 from app.state import AppState
 
 from .group import WRITTEN, Standby, Standbys

@@ -12,8 +12,8 @@ from flask.typing import ResponseReturnValue
 from app import errors
 from app.factors import steps
 from app.factors.steps import TICKET_LIFETIME
-from app.http.languages import current_languages
 from app.http.templates import languages_of, render_page
+from app.observability.origin import current_languages
 from app.rest.requests.bodies import read_body
 from app.users.schemas import MAX_FACTOR_TEXT
 from app.users.sessions.cookies import (

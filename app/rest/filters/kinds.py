@@ -9,8 +9,7 @@ from math import isfinite
 from typing import Any
 
 from app.errors import InvalidFilter
-from app.fields.base import parse_decimal, parse_uuid
-from app.fields.times import parse_date, parse_time
+from app.fields.parsing import parse_date, parse_decimal, parse_time, parse_uuid
 from app.ids import Id, IdForm
 from app.rest.visibility import Visibility
 

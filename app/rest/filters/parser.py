@@ -1,16 +1,30 @@
-"""The parser of filters: LoopBack 3's JSON becomes a checked tree."""
+"""The parser of filters: LoopBack 3's JSON becomes a checked tree, leniently with COMPATIBILITY."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
 from itertools import chain
 from typing import Any
 
 from app.errors import InvalidFilter, quote
+from app.rest.requests.compatibility import to_boolean, to_number, to_text, to_time
 
 from .bounds import check_cost, check_size
-from .kinds import BOOLEAN, Kind, Shape
+from .kinds import ARRAYS, BOOLEAN, Kind, Shape
 from .operators import IGNORING_CASE, NEAR_KEYS, as_list, kind_at_path, read_flag, read_operand
-from .tree import MAX_LIMIT, OTHERS, Comparison, Condition, Filter, Group, Near, Order, Place, Where
+from .tree import (
+    MAX_LIMIT,
+    OTHERS,
+    Comparison,
+    Condition,
+    Filter,
+    Group,
+    Near,
+    Order,
+    Place,
+    Where,
+)
 
 #: Maximum properties that a filter orders by.
 MAX_ORDER = 20
@@ -22,6 +36,13 @@ STEP = re.compile(r"[A-Za-z_$][\w$-]{0,63}", re.ASCII)
 DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
 NUMBERS = ("limit", "skip", "offset")
 KEYS = {"where", "fields", "include", "order", *NUMBERS}
+# Converters to these kinds, from texts too.
+CONVERTED: Mapping[Kind, Callable[[object], object]] = {
+    BOOLEAN: to_boolean,
+    ARRAYS[str]: to_text,
+    ARRAYS[bool]: to_boolean,
+    ARRAYS[datetime]: to_time,
+}
 # The kinds of the properties that a filter may use.
 Properties = Mapping[str, Kind]
 # Returns True for a property that is ignored in `fields` and `order`.
@@ -57,6 +78,35 @@ def parse_filter(
     )
     check_cost([filter_])
     return filter_
+
+
+def parse_leniently(
+    raw: Mapping[str, object] | None, properties: Properties, declared: Collection[str]
+) -> Filter:
+    """Parse a filter; ignore unknown keys and properties in some places, and empty numbers.
+
+    `declared` are all properties: those that filters must not use are refused.
+    """
+    given = {
+        name: to_number(value) if name in NUMBERS else value
+        for name, value in (raw or {}).items()
+        if name in KEYS and not (name in NUMBERS and value == "")
+    }
+
+    def is_unknown(name: str) -> bool:
+        own = name.partition(".")[0]
+        return OTHERS not in properties and own not in properties and own not in declared
+
+    return parse_filter(given, properties, is_unknown)
+
+
+def lenient(kind: Kind) -> Kind:
+    """Return a kind that also accepts equivalent values, such as a number for text."""
+    convert = CONVERTED.get(kind, to_text if kind.is_text else None)
+    if kind.read is None or convert is None:
+        return kind
+    read = kind.read
+    return replace(kind, read=lambda value: read(convert(value)))
 
 
 def parse_where(where: object, properties: Properties) -> Where:

@@ -7,10 +7,9 @@ from typing import Any
 
 import marshmallow
 
-from app.fields.base import Boolean, Enumeration, Field, Integer, Number, Text
-from app.fields.ids import Id
+from app.fields.base import Boolean, Enumeration, Field, Id, Integer, Number, Text
 from app.fields.json import Array
-from app.fields.times import parse_time
+from app.fields.parsing import parse_time
 from app.settings import Settings, is_compatible
 from app.times import iso_time
 

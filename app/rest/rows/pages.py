@@ -18,14 +18,14 @@ from sqlalchemy.sql.visitors import iterate
 
 from app.access.policy import Grant
 from app.database.columns import AnyColumn
+from app.database.connections import PARTITION
 from app.database.dialects import reads_whole_results
-from app.database.execution import PARTITION
-from app.database.reading import RowReader
 from app.database.session import connection, db, transaction
-from app.database.statements import PreparedStatement
+from app.database.statements import PreparedStatement, RowReader
 from app.errors import DatabaseTimeout, InvalidFilter
 from app.fields import json as json_fields
 from app.fields.base import MAX_TEXT
+from app.ids import Id
 from app.rest.filters.columns import is_json, is_text
 from app.rest.filters.tree import Filter
 
@@ -130,15 +130,16 @@ class Budget:
             )
 
     def read(
-        self, path: str, found: Iterable[Row], row_size: RowSize, times: Callable[[Row], int]
+        self, path: str, row_size: RowSize, times: Mapping[Id, int], key: str, found: Iterable[Row]
     ) -> list[Row]:
         """Read the rows of an include at a path; raise InvalidFilter beyond the budget.
 
-        `times` returns how often the object of a row occurs in the response.
+        `times` maps values of the attribute `key` to how often the object of such a row occurs in
+        the response.
         """
         rows = []
         for row in found:
-            self.spend(path, row_size.of(row), times(row))
+            self.spend(path, row_size.of(row), times[getattr(row, key)])
             rows.append(row)
         return rows
 
@@ -200,8 +201,9 @@ class KeptStatement:
 
         Returns the result of a function of its rows, which may have `characters` in all.
         """
+        in_parts = _is_read_in_parts(characters)
         own = grant.only_own and self._owner is not None
-        if (own or not grant.scope(self._owner)) and not _is_read_in_parts(characters):
+        if not in_parts and (own or not grant.scope(self._owner)):
             if own in self._executed and (prepared := _prepare(self, own)):
                 return prepared.read({**values, "owner": grant.user_id}, read)
             self._executed.add(own)

@@ -26,9 +26,8 @@ from app.access.policy import Grant
 from app.database.columns import AnyColumn
 from app.database.dialects import count_on_after
 from app.database.ids import ObjectId, TextId, UuidId, new_id
-from app.database.reading import PRIMARY, RowReader
 from app.database.session import connection, db, transaction
-from app.database.statements import PreparedStatement
+from app.database.statements import PRIMARY, PreparedStatement, RowReader
 from app.errors import TooManyRows
 from app.ids import Id
 from app.rest.filters import sql

@@ -12,9 +12,7 @@ from app.access.policy import CREATE, Grant, authorize, denial
 from app.access.rules import READ, WRITE
 from app.errors import InvalidFilter, ModelNotFound, TooManyRows
 from app.ids import Id
-from app.rest.changes import delete_one, update_all, update_one
 from app.rest.collection import Collection
-from app.rest.creation import create_rows
 from app.rest.endpoint import Endpoint, declare, declared_by, endpoints_of
 from app.rest.relations import Relation
 from app.rest.requests.bodies import Body, read_body, read_items
@@ -24,14 +22,21 @@ from app.rest.rows.dependents import DELETION_ERRORS
 from app.rest.rows.scopes import WriteScope
 from app.rest.rows.values import Conditions, Row
 from app.rest.rows.writer import MAX_ROWS
+from app.rest.writing import create_rows, delete_one, update_all, update_one
 from app.settings import is_compatible
 
 from .lists import find_list, read_list, respond_page
 from .own_endpoints import bind_own, describe_own
-from .read_only import without_echo
 from .relations import declared_relation_endpoints, relation_endpoints
-from .serialization import respond_created, respond_selected
-from .tagged import check_first, check_new, read_check, respond_row
+from .representations import (
+    check_first,
+    check_new,
+    read_check,
+    respond_created,
+    respond_row,
+    respond_selected,
+    without_echo,
+)
 
 # The methods of `PUT`, each with the method of `PATCH` for the same path.
 PUT_METHODS = {"replaceById": "patchAttributes", "replaceOrCreate": "patchOrCreate"}

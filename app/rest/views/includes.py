@@ -17,10 +17,10 @@ from app.rest.collection import Collection, served_collections
 from app.rest.filters.bounds import check_cost
 from app.rest.filters.tree import Filter
 from app.rest.relations import Relation
-from app.rest.rows.pages import KeptStatement
+from app.rest.rows.pages import KeptStatement, RowSize
 from app.rest.rows.repository import LIMIT
 from app.rest.rows.values import Conditions, Row, Statement
-from app.rest.scoped import target_of
+from app.rest.served_relations import target_of
 from app.rest.visibility import Visibility
 
 #: Maximum levels of includes.
@@ -73,7 +73,12 @@ class Include:
         rows = self.target.rows
         return KeptStatement(rows.owner, build, rows.reader)
 
-    @property
+    @cached_property
+    def row_size(self) -> RowSize:
+        """The measure of the rows."""
+        return self.target.rows.row_size(self.filter_)
+
+    @cached_property
     def most(self) -> int:
         """The maximum rows that one id leads to: its own, or those that belong to it."""
         return 1 if self.relation.has_own_key else self.filter_.limit
@@ -90,11 +95,16 @@ class Include:
         None if nothing is included: if the target differs between rows, or if the parent's rules
         decide on most includes but not on this one, such as of users.
         """
-        may_be_none = self.relation.has_types or self.parent.resource.ruled_by_parent
-        if not may_be_none or self.target.resource.ruled_by_parent:
+        if not self._may_be_none:
             return self.target.related_grant(method, self.path)
         grant = find_grant(self.target.name, method)
         return grant if grant.decision else None
+
+    @cached_property
+    def _may_be_none(self) -> bool:
+        """Whether the caller may lack a grant without an error."""
+        may_be_none = self.relation.has_types or self.parent.resource.ruled_by_parent
+        return may_be_none and not self.target.resource.ruled_by_parent
 
     def values(self, rows: Sequence[Row]) -> list[Any]:
         """Return the values of the relation's attribute in the rows that it is included into."""

@@ -13,20 +13,18 @@ from app.access.rules import READ, WRITE
 from app.database.session import connection, transaction
 from app.errors import UNKNOWN_PROPERTY, TooManyRows, ValidationError
 from app.ids import Id
-from app.rest.changes import delete_one
 from app.rest.collection import Collection, served_collections
-from app.rest.creation import check_linked, prepare_rows
 from app.rest.endpoint import NO_CONTENT, declare
 from app.rest.relations import Relation
 from app.rest.requests.bodies import read_body, read_items
 from app.rest.rows.dependents import DELETION_ERRORS
 from app.rest.rows.values import Condition, Conditions, NewRow, Row, Values
 from app.rest.rows.writer import MAX_ROWS
+from app.rest.writing import check_linked, delete_one, prepare_rows
 from app.settings import is_compatible
 
 from .related import Related
-from .serialization import respond_created
-from .tagged import read_check
+from .representations import read_check, respond_created
 
 
 class Links:

@@ -10,7 +10,7 @@ from app.fields.base import Schema
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, View
 from app.rest.resource import Resource
-from app.rest.rows.undeclared import flatten
+from app.rest.rows.json_values import flatten
 from app.rest.rows.values import Row
 
 

@@ -13,13 +13,13 @@ from app.access.policy import Grant, denial
 from app.config import ConfigurationError
 from app.errors import InvalidFilter, ModelNotFound
 from app.ids import UUID_LENGTH
-from app.rest.added_relations import with_added_relations
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, Endpoints, register_endpoints
 from app.rest.filters.columns import check_types, has_short_ids
 from app.rest.relations import Relation
 from app.rest.resource import Resource
 from app.rest.rows.dependents import Dependent, Dependents, dependents
+from app.rest.served_relations import with_added_relations
 from app.rest.shared_methods import switch_off, unknown_methods
 from app.settings import is_compatible
 

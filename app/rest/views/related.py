@@ -4,6 +4,7 @@ The rules of both sides apply to each call, unless those of the parent decide al
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from flask.typing import ResponseReturnValue
@@ -12,16 +13,15 @@ from sqlalchemy import and_, cast, select
 from app.access.policy import CREATE, CREATE_RELATED, Grant
 from app.database.ids import key_value
 from app.ids import Id
-from app.rest.changes import update_one
 from app.rest.collection import Collection
 from app.rest.relations import Relation
 from app.rest.requests.bodies import read_body
 from app.rest.rows.scopes import WriteScope
 from app.rest.rows.values import Condition, Conditions, Element, Statement, Values
-from app.rest.scoped import target_of
+from app.rest.served_relations import target_of
+from app.rest.writing import update_one
 
-from .read_only import without_echo
-from .tagged import check_first, respond_row
+from .representations import check_first, respond_row, without_echo
 
 
 class Creation(NamedTuple):
@@ -39,7 +39,7 @@ class Related:
         self.name = name
         self.relation = relation
 
-    @property
+    @cached_property
     def target(self) -> Collection:
         """The target's collection, within the scope of the relation."""
         return target_of(self.relation)

@@ -13,9 +13,7 @@ from app.access.policy import Grant, denial
 from app.access.rules import READ, WRITE
 from app.database.session import transaction
 from app.errors import RelationEmpty, TooManyRows
-from app.rest.changes import delete_one
 from app.rest.collection import Collection, served_collections
-from app.rest.creation import create_rows, prepare_rows
 from app.rest.endpoint import NO_CONTENT, Endpoint, declare, declared_by, endpoints_of
 from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
 from app.rest.requests.bodies import read_body, read_items
@@ -23,13 +21,13 @@ from app.rest.requests.parameters import read_parameter
 from app.rest.rows.dependents import DELETION_ERRORS
 from app.rest.rows.values import Conditions, Row
 from app.rest.rows.writer import MAX_ROWS
+from app.rest.writing import create_rows, delete_one, prepare_rows
 from app.settings import is_compatible
 
 from .links import ThroughViews
 from .lists import find_list, read_list, respond_page
 from .related import Related
-from .serialization import respond_created, respond_selected
-from .tagged import read_check, respond_row
+from .representations import read_check, respond_created, respond_row, respond_selected
 
 
 class BelongsToViews(Related):

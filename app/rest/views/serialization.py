@@ -2,11 +2,9 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
-
-from flask import jsonify
-from flask.typing import ResponseReturnValue
 
 from app.ids import Id
 from app.rest.collection import Collection
@@ -24,38 +22,9 @@ from app.rest.rows.pages import JSON_COST, Budget
 from app.rest.rows.values import Row, Values
 
 from .includes import IDS, Include, parse_includes
-from .tagged import respond_fields, respond_row, select_fields
 
 Object = Values
 Includes = Sequence[Include]
-
-
-def respond_rows(collection: Collection, rows: Sequence[Row]) -> ResponseReturnValue:
-    """Return the response with these rows and all of their properties."""
-    return jsonify(list(map(collection.serializer.dump, rows)))
-
-
-def respond_created(
-    collection: Collection, rows: Sequence[Row], body: object
-) -> ResponseReturnValue:
-    """Return the response with the rows that a body has created: an array if the body is one."""
-    if isinstance(body, list):
-        return respond_rows(collection, rows)
-    return respond_row(collection, rows[0])
-
-
-def respond_selected(
-    collection: Collection, row: Row, filter_: Filter, includes: Includes | None = None
-) -> ResponseReturnValue:
-    """Return the response with one row as selected; `includes` are the filter's, if already parsed.
-
-    A response with includes has no entity tag, because they change independently of the row.
-    """
-    if filter_.include:
-        return jsonify(serialize(collection, [row], filter_, includes)[0])
-    if filter_.fields is None:
-        return respond_row(collection, row)
-    return respond_fields(collection, row, filter_.fields)
 
 
 def serialize(
@@ -112,6 +81,11 @@ def _serialize(
             if value is not None:
                 object_[include.name] = value
     return objects
+
+
+def select_fields(object_: Values, fields: Container[str]) -> Values:
+    """Return the object of a row with some of its properties."""
+    return {name: value for name, value in object_.items() if name in fields}
 
 
 def _many(include: Include, found: Found, budget: Budget) -> list[list[Object]]:
@@ -236,21 +210,16 @@ def _read(include: Include, ids: Counter[Id], method: str, name: str, budget: Bu
 
     The value with this name says how often each occurs in the response: as often as its id.
     """
-
-    def times(row: Row) -> int:
-        return ids[getattr(row, name)]
-
+    values = {IDS: [id for id in ids if id is not None], "limit_": budget.objects + 1}
     grant = include.grant(method)
     if grant is None:
         return Found([], [])
     budget.query(include.path)
-    repository, filter_, most = include.target.rows, include.filter_, budget.objects + 1
-    size = repository.row_size(filter_)
-    values = {IDS: [id for id in ids if id is not None], "limit_": most}
+    most = min(budget.objects + 1, len(ids) * include.most)
     rows = include.statement.read(
         grant,
         values,
-        repository.characters(filter_, min(most, len(ids) * include.most)),
-        lambda found: budget.read(include.path, found, size, times),
+        include.target.rows.characters(include.filter_, most),
+        partial(budget.read, include.path, include.row_size, ids, name),
     )
-    return Found(rows, list(map(times, rows)))
+    return Found(rows, [ids[getattr(row, name)] for row in rows])

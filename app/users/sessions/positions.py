@@ -9,10 +9,9 @@ from sqlalchemy import BigInteger, Update, bindparam, func, literal_column, upda
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.access.identity import current_identity
-from app.database.reading import readers
 from app.database.standbys.group import WRITTEN
 from app.database.standbys.reader import choose, has_written, is_written
-from app.database.statements import PreparedStatement
+from app.database.statements import PreparedStatement, readers
 from app.errors import InvalidPosition
 from app.rest.endpoint import SAFE_VERBS
 from app.users.models import AccessToken

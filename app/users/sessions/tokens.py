@@ -10,9 +10,8 @@ from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, insp
 
 from app.audit.entries import Action, record, recording
 from app.database.purging import delete_batch, purge_all
-from app.database.reading import readers
 from app.database.session import affected_rows, db
-from app.database.statements import PreparedStatement
+from app.database.statements import PreparedStatement, readers
 from app.errors import AccessTokenRequired, ModelNotFound
 from app.ids import Id
 from app.times import now

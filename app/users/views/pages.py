@@ -6,9 +6,9 @@ from flask import Blueprint, Flask, request
 from flask.typing import ResponseReturnValue
 
 from app import errors
-from app.http.languages import current_languages, preferred_languages
 from app.http.templates import languages_of, render_page
-from app.rest.hashing import computes_hash
+from app.observability.origin import current_languages, preferred_languages
+from app.rest.endpoint import computes_hash
 from app.rest.requests.bodies import read_body
 from app.users.accounts import email_change
 from app.users.accounts.confirmation import confirm_email, find_confirmation

@@ -22,8 +22,8 @@ from app.ids import FORMS
 from app.problems import Problems
 from app.properties.declaration import Declaration
 from app.properties.properties import column_name
-from app.rest.added_relations import with_added_relations
 from app.rest.collection import served_collections
+from app.rest.served_relations import with_added_relations
 from app.rest.views.collection import all_endpoints
 from app.testing.apps import close
 from app.times import now

@@ -2,7 +2,12 @@
 
 import pytest
 
-from app.http.languages import MAX_HEADER, MAX_LANGUAGES, parse_languages, to_language
+from app.observability.origin import (
+    MAX_LANGUAGES,
+    MAX_LANGUAGES_HEADER,
+    parse_languages,
+    to_language,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,7 +21,7 @@ from app.http.languages import MAX_HEADER, MAX_LANGUAGES, parse_languages, to_la
         ("en;q=0, de", ("de",)),
         ("*, de;q=0.5", ("de",)),
         ("x, english, ../de, de", ("de",)),
-        (f"de, en;q=0.5{' ' * MAX_HEADER}", ("de",)),
+        (f"de, en;q=0.5{' ' * MAX_LANGUAGES_HEADER}", ("de",)),
         ("aa, bb, cc, dd, ee, ff", ("aa", "bb", "cc", "dd", "ee")),
     ],
 )
