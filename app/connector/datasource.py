@@ -11,7 +11,6 @@ from app.plurals import pluralize
 from app.problems import Problems, suggest
 
 from .bound_model import BoundModel
-from .callbacks import Callback
 from .errors import ConfigError, ConfigWarning, NotSupportedError, VariableError, raise_problems
 from .http.auth import auth_factory
 from .http.client import Call, CallLimit, HttpClient
@@ -19,7 +18,7 @@ from .http.connection import HostPolicy
 from .http.transport import Transport
 from .nesting import check_levels
 from .operation.compiler import OperationCompiler
-from .operation.operation import Operation
+from .operation.operation import Callback, Operation
 from .redaction import Redactor
 from .request.builder import SourceContext
 from .request.encoding import validate_header
