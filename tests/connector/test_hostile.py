@@ -32,9 +32,9 @@ from app.connector import (
     redaction,
 )
 from app.connector.http.auth import ClientCredentials
+from app.connector.http.responses import read_retry_after
 from app.connector.redaction import MAX_SECRETS, Redactor
 from app.connector.request import encoding, model, url
-from app.connector.retry import read_retry_after
 
 SECRET = "s3cret-Value"
 

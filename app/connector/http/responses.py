@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from encodings import normalize_encoding
 from encodings.aliases import aliases
 
@@ -20,7 +22,6 @@ from app.connector.errors import (
 from app.connector.redaction import Redactor
 from app.connector.request.model import Request
 from app.connector.response import RawResponse, Response, remote_message
-from app.connector.retry import read_retry_after
 from app.connector.settings.options import CallOptions
 from app.connector.types import JsonValue
 from app.connector.values import parse_json
@@ -133,6 +134,21 @@ def error_for_status(response: Response, options: CallOptions) -> HTTPStatusErro
     retry_after = read_retry_after(response.headers.get("Retry-After"))
     make = _ERRORS.get(status, HTTPStatusError)
     return make(f"{message}: {remote}" if remote else message, response, retry_after)
+
+
+def read_retry_after(value: str | None) -> float | None:
+    """Return the seconds that a Retry-After header asks for; None if it cannot be read."""
+    if not value:
+        return None
+    if value.strip().isdecimal():
+        return float(value)
+    try:
+        moment = parsedate_to_datetime(value)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+    except (ValueError, OverflowError):
+        return None
 
 
 def describe_error(
