@@ -22,9 +22,8 @@ from app.connector.errors import (
 from app.connector.request.builder import SourceContext
 from app.connector.request.encoding import read_files, serialize_headers
 from app.connector.request.model import Request
-from app.connector.response import RawResponse, Response, alias
 from app.connector.settings.options import CallOptions, RetryPolicy, read_options
-from app.connector.types import JsonValue, Values
+from app.connector.types import JsonValue, RawResponse, Response, Values, alias
 
 from .responses import decode_body, describe_error, error_for_status, read_retry_after
 from .transport import Transport

@@ -21,9 +21,8 @@ from app.connector.errors import (
 )
 from app.connector.redaction import Redactor
 from app.connector.request.model import Request
-from app.connector.response import RawResponse, Response, remote_message
 from app.connector.settings.options import CallOptions
-from app.connector.types import JsonValue
+from app.connector.types import JsonObject, JsonValue, RawResponse, Response
 from app.connector.values import parse_json
 
 from .transport import REDIRECTS
@@ -52,6 +51,8 @@ _MAX_CHARSET_LENGTH = 40
 _SIGNS = (b",", b":", b"[", b"{")
 #: Maximum characters of a remote's message in an error.
 _MAX_MESSAGE_LENGTH = 300
+# The names of messages in the bodies of error responses.
+_MESSAGE_KEYS = ("message", "detail", "title", "error_description", "error")
 _ERRORS: dict[int, type[HTTPStatusError]] = {
     401: UnauthorizedError,
     403: UnauthorizedError,
@@ -134,6 +135,23 @@ def error_for_status(response: Response, options: CallOptions) -> HTTPStatusErro
     retry_after = read_retry_after(response.headers.get("Retry-After"))
     make = _ERRORS.get(status, HTTPStatusError)
     return make(f"{message}: {remote}" if remote else message, response, retry_after)
+
+
+def remote_message(response: Response) -> str:
+    """Return the message in the body of an error response, or an empty string."""
+    body = response.body
+    if isinstance(body, str):
+        text = body.strip()
+        return "" if text.startswith("<") else text
+    if not isinstance(body, dict):
+        return ""
+    nested = body.get("error")
+    return (_message_in(nested) if isinstance(nested, dict) else "") or _message_in(body)
+
+
+def _message_in(part: JsonObject) -> str:
+    found = (part.get(key) for key in _MESSAGE_KEYS)
+    return next((text for text in found if isinstance(text, str) and text), "")
 
 
 def read_retry_after(value: str | None) -> float | None:

@@ -13,8 +13,7 @@ from app.connector.http.client import Call, HttpClient
 from app.connector.redaction import MASK
 from app.connector.request.builder import RequestBuilder
 from app.connector.request.model import Request
-from app.connector.response import Response
-from app.connector.types import JsonObject, JsonValue, Settings, Values
+from app.connector.types import JsonObject, JsonValue, Response, Settings, Values
 from app.connector.values import EnvText
 from app.connector.variables import Variable
 from app.problems import Problems, join_path, suggest, type_name

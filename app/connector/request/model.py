@@ -9,8 +9,7 @@ from requests.structures import CaseInsensitiveDict
 
 from app.connector.errors import VariableError
 from app.connector.redaction import Redactor, secrets_by_name
-from app.connector.response import RawResponse, alias
-from app.connector.types import JsonObject, JsonValue, Values
+from app.connector.types import JsonObject, JsonValue, RawResponse, Values, alias
 from app.connector.values import MISSING
 
 from .encoding import add_query, encode_body
