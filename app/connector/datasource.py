@@ -16,7 +16,6 @@ from .http.auth import auth_factory
 from .http.client import Call, CallLimit, HttpClient
 from .http.connection import HostPolicy
 from .http.transport import Transport
-from .nesting import check_levels
 from .operation.compiler import OperationCompiler
 from .operation.operation import Callback, Operation
 from .redaction import Redactor
@@ -37,7 +36,7 @@ from .settings.options import (
     token_urls,
 )
 from .types import JsonObject, JsonValue, Settings, Values
-from .values import environment_values
+from .values import check_levels, environment_values
 
 # Returns the id of the current request, if there is one.
 RequestId = Callable[[], str | None]

@@ -7,9 +7,8 @@ from typing import Protocol
 from app.problems import Problems, join_path
 
 from .errors import VariableError, raise_problems
-from .nesting import check_levels
 from .types import JsonObject, JsonValue, Settings, Values
-from .values import MISSING, to_text
+from .values import MISSING, check_levels, to_text
 from .variables import Token, Variable, VariableCollector, may_hold_variables, resolve, scan
 
 
