@@ -9,10 +9,10 @@ from requests.structures import CaseInsensitiveDict
 from app.connector.errors import VariableError
 from app.connector.redaction import Redactor
 from app.connector.settings.options import merge, read_options, template_options
-from app.connector.template import Compiler, ConstantNode, Node, TextNode
+from app.connector.template import Compiler, VariableCollector
 from app.connector.types import JsonObject, Settings, Values
 from app.connector.values import MISSING
-from app.connector.variables import VariableCollector, resolve, secret_values
+from app.connector.variables import ConstantNode, Node, TextNode, resolve, secret_values
 from app.problems import Problems, join_path, type_name
 
 from .encoding import serialize_headers
