@@ -19,7 +19,7 @@ from .errors import (
 from .filters import FILTER_STYLES, filter_query, wanted_id
 from .http.client import Call, HttpClient
 from .operation.operation import takes_callback
-from .request.builder import RequestBuilder, SourceContext
+from .request.request import RequestBuilder, SourceContext
 from .request.url import percent_encode
 from .settings.options import TEMPLATE, default_values
 from .types import JsonObject, JsonValue, Values

@@ -19,8 +19,8 @@ from .http.transport import Transport
 from .operation.compiler import OperationCompiler
 from .operation.operation import Callback, Operation
 from .redaction import Redactor
-from .request.builder import SourceContext
 from .request.encoding import validate_header
+from .request.request import SourceContext
 from .settings.loading import (
     check_settings,
     read_settings,

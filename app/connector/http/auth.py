@@ -14,7 +14,7 @@ from requests.structures import CaseInsensitiveDict
 from app.connector.errors import CallTimeoutError, UnauthorizedError
 from app.connector.redaction import credential_parts
 from app.connector.request.encoding import encode_text, validate_header
-from app.connector.request.model import Auth, FetchToken, Request
+from app.connector.request.request import Auth, FetchToken, Request
 from app.connector.settings.options import AUTH
 from app.connector.types import JsonObject, JsonValue, RawResponse, Response, Settings, Values
 from app.connector.values import parse_json, to_text

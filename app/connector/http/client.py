@@ -19,9 +19,8 @@ from app.connector.errors import (
     TooManyCallsError,
     TransportError,
 )
-from app.connector.request.builder import SourceContext
 from app.connector.request.encoding import read_files, serialize_headers
-from app.connector.request.model import Request
+from app.connector.request.request import Request, SourceContext
 from app.connector.settings.options import CallOptions, RetryPolicy, read_options
 from app.connector.types import JsonValue, RawResponse, Response, Values, alias
 

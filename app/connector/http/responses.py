@@ -20,7 +20,7 @@ from app.connector.errors import (
     UnauthorizedError,
 )
 from app.connector.redaction import Redactor
-from app.connector.request.model import Request
+from app.connector.request.request import Request
 from app.connector.settings.options import CallOptions
 from app.connector.types import JsonObject, JsonValue, RawResponse, Response
 from app.connector.values import parse_json

@@ -16,7 +16,7 @@ from app.connector.errors import (
     translate_errors,
 )
 from app.connector.redaction import current_redactor
-from app.connector.request.model import Request
+from app.connector.request.request import Request
 from app.connector.request.url import MAX_URL_LENGTH, resolve_location, url_length_error
 from app.connector.settings.options import CallOptions
 from app.connector.types import RawResponse

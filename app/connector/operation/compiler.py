@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from operator import attrgetter
 
 from app.connector.http.client import HttpClient
-from app.connector.request.builder import RequestBuilder, SourceContext
+from app.connector.request.request import RequestBuilder, SourceContext
 from app.connector.settings.loading import BASE_URL_MESSAGE, is_base_url, load
 from app.connector.settings.options import template_defaults
 from app.connector.settings.schema import OperationSettings, TemplateSettings

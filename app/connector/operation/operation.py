@@ -11,8 +11,7 @@ from typing import Any, TypedDict, TypeVar
 from app.connector.errors import ConnectorError, UnknownVariableError, VariableError
 from app.connector.http.client import Call, HttpClient
 from app.connector.redaction import MASK
-from app.connector.request.builder import RequestBuilder
-from app.connector.request.model import Request
+from app.connector.request.request import Request, RequestBuilder
 from app.connector.types import JsonObject, JsonValue, Response, Settings, Values
 from app.connector.values import EnvText
 from app.connector.variables import Variable
