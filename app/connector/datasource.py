@@ -13,7 +13,7 @@ from app.problems import Problems, suggest
 from .bound_model import BoundModel
 from .errors import ConfigError, ConfigWarning, NotSupportedError, VariableError, raise_problems
 from .http.auth import auth_factory
-from .http.client import Call, CallLimit, HttpClient
+from .http.client import Call, CallLimit, HttpClient, RequestId
 from .http.connection import HostPolicy
 from .http.transport import Transport
 from .operation.compiler import OperationCompiler
@@ -37,9 +37,6 @@ from .settings.options import (
 )
 from .types import JsonObject, JsonValue, Settings, Values
 from .values import check_levels, environment_values
-
-# Returns the id of the current request, if there is one.
-RequestId = Callable[[], str | None]
 
 logger = logging.getLogger("app.connector")
 _SHOWN = ("requestIdHeader", "debug", "compatibility", "responseSelect", "acls")
@@ -91,7 +88,9 @@ class DataSource:
         self.after_execute = self._client.after_execute
         self.execute_failed = self._client.execute_failed
         if "requestIdHeader" in loaded:
-            self._send_request_ids(loaded["requestIdHeader"], request_id, problems)
+            _check_header(loaded["requestIdHeader"], problems)
+            if request_id is not None:
+                self._client.send_request_ids(loaded["requestIdHeader"], request_id)
 
         compiler = OperationCompiler(self._context, self._client, problems, dir(self))
         for entry in loaded.get("operations", []):
@@ -201,19 +200,6 @@ class DataSource:
         """
         return self._client.with_headers(headers)
 
-    def _send_request_ids(
-        self, header: str, request_id: RequestId | None, problems: Problems
-    ) -> None:
-        def add(call: Call) -> None:
-            if request_id is not None and (value := request_id()):
-                call.request.headers.setdefault(header, value)
-
-        try:
-            validate_header(header, "")
-        except VariableError as error:
-            problems.add("requestIdHeader", str(error))
-        self.observe("before execute", add)
-
     def close(self) -> None:
         """Close the pooled connections."""
         self._client.transport.close()
@@ -245,6 +231,13 @@ def _source_context(filled: object, loaded: JsonObject) -> SourceContext:
         Redactor(secrets_in_settings(filled)),
         auth_factory(),
     )
+
+
+def _check_header(name: str, problems: Problems) -> None:
+    try:
+        validate_header(name, "")
+    except VariableError as error:
+        problems.add("requestIdHeader", str(error))
 
 
 def _report(problems: Problems, filled: object, name: str) -> list[ConfigWarning]:

@@ -27,6 +27,8 @@ from app.connector.types import JsonValue, RawResponse, Response, Values, alias
 from .responses import decode_body, describe_error, error_for_status, read_retry_after
 from .transport import Transport
 
+# Returns the id of the current request, if there is one.
+RequestId = Callable[[], str | None]
 _waits: ContextVar[bool] = ContextVar("waits", default=True)
 logger = logging.getLogger("app.connector")
 _extra_headers: ContextVar[tuple[tuple[object, Values], ...]] = ContextVar(
@@ -169,6 +171,15 @@ class HttpClient:
             yield
         finally:
             _extra_headers.reset(scope)
+
+    def send_request_ids(self, header: str, request_id: RequestId) -> None:
+        """Send the id of the current request in a header of every call."""
+
+        def add(_sender: object, ctx: Call) -> None:
+            if value := request_id():
+                ctx.request.headers.setdefault(header, value)
+
+        self.before_execute.connect(add, weak=False)
 
     def _add_extra_headers(self, call: Call) -> None:
         for owner, headers in _extra_headers.get():

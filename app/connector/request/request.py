@@ -1,5 +1,6 @@
 """Requests of calls, which hooks may change, and building them from templates."""
 
+import re
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,6 +23,7 @@ from .url import UrlTemplate, is_path_type, origin_of
 
 # Maximum characters of a URL in an error or a log line.
 _MAX_SHOWN_LENGTH = 2000
+_METHOD = re.compile("[A-Za-z]+")
 _CROSS_ORIGIN = frozenset({"accept", "accept-encoding", "accept-language", "user-agent"})
 FetchToken = Callable[["Request", float], RawResponse]
 
@@ -218,7 +220,7 @@ class RequestBuilder:
             problems.add(path, str(error))
 
     def _check_parts(self, problems: Problems, path: str) -> None:
-        if isinstance(self._nodes["method"], ConstantNode) and not _is_method(self.method):
+        if isinstance(self._nodes["method"], ConstantNode) and not _METHOD.fullmatch(self.method):
             problems.add(join_path(path, "method"), f"{self.method!r} cannot be used as a method")
         if isinstance(self._nodes["query"], ConstantNode | TextNode):
             problems.add(join_path(path, "query"), "must be an object or one variable")
@@ -232,9 +234,10 @@ class RequestBuilder:
     def build(self, given: Values) -> Request:
         """Return a new request for the given values."""
         values = resolve(self.variables, given)
+        secrets = tuple(secret_values(self._secret_variables, values))
         built = {root: node.build(values) for root, node in self._nodes.items()}
         method = str(built["method"] or "GET").upper()
-        if not _is_method(method):
+        if not _METHOD.fullmatch(method):
             raise VariableError(f"{method!r} cannot be used as a method")
         headers = self._headers.copy()
         headers.update(serialize_headers(built["headers"]))
@@ -250,7 +253,7 @@ class RequestBuilder:
             self.options.repeat_lists,
             self._auth if node is None else self._context.make_auth(node.build(values)),
             self._context.redactor,
-            tuple(secret_values(self._secret_variables, values)),
+            secrets,
             self._headers,
         )
 
@@ -300,10 +303,6 @@ def _query_entries(entries: object) -> JsonObject:
     if not isinstance(entries, Mapping | None):
         raise VariableError(f"The query must be an object, got {type_name(entries)}")
     return {key: value for key, value in (entries or {}).items() if value is not None}
-
-
-def _is_method(word: str) -> bool:
-    return word.isascii() and word.isalpha()
 
 
 def _compile_auth(own: Settings, compiler: Compiler, path: str) -> Node | None:
