@@ -1,11 +1,13 @@
-"""Endpoints for the functions of public data sources: `/api/geo/geocode`."""
+"""The data sources of an app: calls on behalf of requests, and endpoints for public functions."""
 
 import re
 from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable
 from itertools import chain
+from threading import BoundedSemaphore
+from typing import TypeVar
 
-from flask import Flask, jsonify, make_response, request
+from flask import Flask, current_app, jsonify, make_response, request
 from flask import Response as HttpResponse
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError as RuleValidationError
@@ -13,18 +15,32 @@ from marshmallow import ValidationError as RuleValidationError
 from app.access.identity import HEADER, QUERY, TokenTransport, current_identity
 from app.access.policy import Grant
 from app.access.rules import AUTHENTICATED, EXECUTE, READ, Rule, allow, parse_rules
+from app.audit.entries import Action, record, record_attempt
 from app.config import ConfigurationError
-from app.connector import DataSource, Operation, Response, Variable, VariableError
+from app.connector import (
+    CallTimeoutError,
+    ConfigError,
+    ConnectorError,
+    DataSource,
+    Operation,
+    Response,
+    TooManyCallsError,
+    Variable,
+    VariableError,
+    without_waiting,
+)
 from app.connector.errors import MissingVariableError
 from app.connector.operation.operation import Argument
 from app.connector.types import JsonObject, JsonValue
+from app.database import pool
 from app.errors import BLANK, RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.ids import FORMS
+from app.observability.origin import current_request_id
 from app.rest.endpoint import Endpoint, Endpoints, Route, register_endpoints
 from app.rest.requests.bodies import read_body
+from app.state import AppState
 
 from . import data_sources
-from .sources import call_remote, create_sources, limit_calls
 
 # The variable types that are JSON Schema types too; others have an empty schema.
 TYPES = {"string", "number", "integer", "boolean", "object", "array"}
@@ -34,142 +50,53 @@ PARTS = {"options": "header", "method": "query"}
 SEGMENT = re.compile(r"[A-Za-z]\w*", re.ASCII)
 # The name of the blueprint that is registered after those of data sources.
 LAST = "openapi"
-
-
-def part_of_request(argument: Argument) -> str:
-    """Return the place of an argument in a request: `path`, `query`, `header`, `body` or `form`."""
-    source = argument["http"]["source"]
-    return PARTS.get(source, source)
-
-
-def variables_in(operation: Operation, *parts: str) -> dict[str, Variable]:
-    """Return the variables with these places in a request, in their order."""
-    found = [known["arg"] for known in operation.accepts if part_of_request(known) in parts]
-    return {name: operation.variables[name] for name in found}
-
-
-def endpoint_schemas(operation: Operation) -> JsonObject:
-    """Return the fields of Endpoint that describe the arguments and the result of a function."""
-    in_path = variables_in(operation, "path")
-    return {
-        "body": _body(variables_in(operation, "body", "form")),
-        # The schema of the remote service's response is unknown.
-        "answer": {},
-        "parameters": tuple(
-            _parameter(variable, part)
-            for part in ("query", "header")
-            for variable in variables_in(operation, part).values()
-        ),
-        "arguments": {name: _schema(variable) for name, variable in in_path.items()},
-    }
-
-
-def _body(variables: dict[str, Variable]) -> JsonObject | None:
-    if not variables:
-        return None
-    return {
-        "type": "object",
-        "properties": {name: _schema(variable) for name, variable in variables.items()},
-        "required": [name for name, variable in variables.items() if variable.needs_value],
-    }
-
-
-def _parameter(variable: Variable, location: str) -> JsonObject:
-    return {
-        "name": variable.name,
-        "in": location,
-        "required": variable.needs_value,
-        "schema": _schema(variable),
-        **({"description": variable.doc} if variable.doc else {}),
-    }
-
-
-def _schema(variable: Variable) -> JsonObject:
-    """Return a variable's schema; the values of a secret variable are left out."""
-    schema: JsonObject = {"type": variable.type} if variable.type in TYPES else {}
-    if variable.enum and not variable.secret:
-        schema["enum"] = list(variable.enum)
-    if variable.default is not None and not variable.secret:
-        schema["default"] = variable.default
-    return schema
-
-
-def call_function(source: str, operation: Operation, values: JsonObject) -> JsonValue:
-    """Call a function of a data source with these arguments.
-
-    Raises ValidationError, which names all invalid arguments, and the errors of `call_remote`.
-    """
-    _validate(operation, values)
-    return call_remote(source, operation.name, lambda: operation(**values))
-
-
-def respond(operation: Operation, result: JsonValue) -> HttpResponse:
-    """Return the response with a result: bytes as they are, anything else as JSON.
-
-    Bytes in a full response are base64. Raises RemoteError for a result that cannot be written as
-    JSON, or is larger than `maxResponseBytes`.
-    """
-    if not isinstance(result, bytes):
-        return _bounded(operation, lambda: jsonify(_plain(result)))
-    response = _bounded(operation, lambda: make_response(result))
-    response.mimetype = "application/octet-stream"
-    return response
-
-
-def respond_with_result(operation: Operation, result: JsonValue) -> HttpResponse:
-    """Return the response with `{"result": ...}`, bytes as base64; raises the same errors."""
-    text = _as_text(result) if isinstance(result, bytes) else _plain(result)
-    return _bounded(operation, lambda: jsonify({"result": text}))
-
-
-def _plain(result: JsonValue) -> JsonValue:
-    """Return a full response as an object; anything else unchanged."""
-    if not isinstance(result, Response):
-        return result
-    body = result.body
-    return {
-        "statusCode": result.status_code,
-        "body": _as_text(body) if isinstance(body, bytes) else body,
-    }
-
-
-def _as_text(data: bytes) -> str:
-    return b64encode(data).decode()
-
-
-def _bounded(operation: Operation, make: Callable[[], HttpResponse]) -> HttpResponse:
-    try:
-        response = make()
-    except (RecursionError, TypeError, ValueError):
-        raise RemoteError() from None
-    if (response.content_length or 0) > operation.max_bytes:
-        raise RemoteError()
-    return response
-
-
-def _validate(operation: Operation, values: JsonObject) -> None:
-    """Raise ValidationError, which names all invalid arguments."""
-    problems = {}
-    for name in operation.parameters:
-        try:
-            operation.variables[name].resolve(values.get(name))
-        except MissingVariableError:
-            problems[name] = [BLANK]
-        except VariableError as error:
-            problems[name] = [str(error)]
-    if problems:
-        raise ValidationError(problems)
+# The header in which calls send the request id, as in the service's own responses.
+REQUEST_ID_HEADER = "X-Request-Id"
+Result = TypeVar("Result")
+calls_under_way = AppState[BoundedSemaphore]("limit of calls")
 
 
 def init_app(app: Flask) -> None:
     """Create the data sources; serve the functions of public ones under the base path."""
-    create_sources(app)
+    _create_sources(app)
     limit_calls(app)
     for source in data_sources.of(app).values():
         if source.public:
             _check_names(app, source)
             endpoints, rules = function_endpoints(source), _rules(app, source)
             register_endpoints(app, Endpoints(source.name, endpoints, rules))
+
+
+def _create_sources(app: Flask) -> None:
+    """Create every data source of DATA_SOURCES; raise ConfigurationError for invalid settings.
+
+    No connection is opened before the first call.
+    """
+    defaults = {"requestIdHeader": REQUEST_ID_HEADER}
+    if compatibility := app.config["COMPATIBILITY"]:
+        defaults["compatibility"] = compatibility
+    sources = {
+        name: _make_source(name, settings, defaults)
+        for name, settings in app.config["DATA_SOURCES"].items()
+    }
+    data_sources.set(app, sources)
+
+
+def _make_source(name: str, settings: object, defaults: dict[str, str]) -> DataSource:
+    if not isinstance(settings, dict):
+        raise ConfigurationError(f"data source {name!r} must be an object")
+    try:
+        return DataSource.from_config(
+            {**defaults, **settings}, name=name, request_id=current_request_id
+        )
+    except ConfigError as error:
+        raise ConfigurationError(str(error)) from None
+
+
+def limit_calls(app: Flask) -> None:
+    """Limit concurrent calls, so that slow services leave threads for requests."""
+    limit = app.config["DATA_SOURCE_CALLS"] or max(1, app.config["THREADS"] // 2)
+    calls_under_way.set(app, BoundedSemaphore(limit))
 
 
 def _check_names(app: Flask, source: DataSource) -> None:
@@ -273,3 +200,165 @@ def _read_headers(names: Iterable[str]) -> JsonObject:
 def _read_properties(names: Collection[str]) -> JsonObject:
     body = read_body() if names else {}
     return {name: body[name] for name in names if name in body}
+
+
+def part_of_request(argument: Argument) -> str:
+    """Return the place of an argument in a request: `path`, `query`, `header`, `body` or `form`."""
+    source = argument["http"]["source"]
+    return PARTS.get(source, source)
+
+
+def variables_in(operation: Operation, *parts: str) -> dict[str, Variable]:
+    """Return the variables with these places in a request, in their order."""
+    found = [known["arg"] for known in operation.accepts if part_of_request(known) in parts]
+    return {name: operation.variables[name] for name in found}
+
+
+def endpoint_schemas(operation: Operation) -> JsonObject:
+    """Return the fields of Endpoint that describe the arguments and the result of a function."""
+    in_path = variables_in(operation, "path")
+    return {
+        "body": _body(variables_in(operation, "body", "form")),
+        # The schema of the remote service's response is unknown.
+        "answer": {},
+        "parameters": tuple(
+            _parameter(variable, part)
+            for part in ("query", "header")
+            for variable in variables_in(operation, part).values()
+        ),
+        "arguments": {name: _schema(variable) for name, variable in in_path.items()},
+    }
+
+
+def _body(variables: dict[str, Variable]) -> JsonObject | None:
+    if not variables:
+        return None
+    return {
+        "type": "object",
+        "properties": {name: _schema(variable) for name, variable in variables.items()},
+        "required": [name for name, variable in variables.items() if variable.needs_value],
+    }
+
+
+def _parameter(variable: Variable, location: str) -> JsonObject:
+    return {
+        "name": variable.name,
+        "in": location,
+        "required": variable.needs_value,
+        "schema": _schema(variable),
+        **({"description": variable.doc} if variable.doc else {}),
+    }
+
+
+def _schema(variable: Variable) -> JsonObject:
+    """Return a variable's schema; the values of a secret variable are left out."""
+    schema: JsonObject = {"type": variable.type} if variable.type in TYPES else {}
+    if variable.enum and not variable.secret:
+        schema["enum"] = list(variable.enum)
+    if variable.default is not None and not variable.secret:
+        schema["default"] = variable.default
+    return schema
+
+
+def call_function(source: str, operation: Operation, values: JsonObject) -> JsonValue:
+    """Call a function of a data source with these arguments.
+
+    Raises ValidationError, which names all invalid arguments, and the errors of `call_remote`.
+    """
+    _validate(operation, values)
+    return call_remote(source, operation.name, lambda: operation(**values))
+
+
+def _validate(operation: Operation, values: JsonObject) -> None:
+    """Raise ValidationError, which names all invalid arguments."""
+    problems = {}
+    for name in operation.parameters:
+        try:
+            operation.variables[name].resolve(values.get(name))
+        except MissingVariableError:
+            problems[name] = [BLANK]
+        except VariableError as error:
+            problems[name] = [str(error)]
+    if problems:
+        raise ValidationError(problems)
+
+
+def call_remote(source: str, function: str, send: Callable[[], Result]) -> Result:
+    """Call the remote service; raise a service error for a failure, without the remote's content.
+
+    A call never waits for a free place of the data source, as slow services would then occupy all
+    threads.
+    """
+    calls = calls_under_way.current
+    if not calls.acquire(blocking=False):
+        raise TooManyCalls
+    try:
+        _record_call(source, function)
+        pool.release()
+        with without_waiting():
+            return send()
+    except TooManyCallsError:
+        raise TooManyCalls from None
+    except VariableError as error:
+        raise ValidationError({function: [str(error)]}) from None
+    except ConnectorError as error:
+        status = getattr(error, "status_code", None)
+        kind = type(error).__name__
+        current_app.logger.warning("data source %s.%s: %s %s", source, function, kind, status)
+        late = isinstance(error, CallTimeoutError)
+        raise (RemoteTimeout() if late else RemoteError(status)) from None
+    finally:
+        calls.release()
+
+
+def _record_call(source: str, function: str) -> None:
+    """Record a call before it is made; records of anonymous clients are limited."""
+    user_id = current_identity().user_id
+    if user_id is None:
+        record_attempt(Action.DATA_SOURCE_CALLED, dataSource=source, function=function)
+    else:
+        record(Action.DATA_SOURCE_CALLED, user_id, dataSource=source, function=function)
+
+
+def respond(operation: Operation, result: JsonValue) -> HttpResponse:
+    """Return the response with a result: bytes as they are, anything else as JSON.
+
+    Bytes in a full response are base64. Raises RemoteError for a result that cannot be written as
+    JSON, or is larger than `maxResponseBytes`.
+    """
+    if not isinstance(result, bytes):
+        return _bounded(operation, lambda: jsonify(_plain(result)))
+    response = _bounded(operation, lambda: make_response(result))
+    response.mimetype = "application/octet-stream"
+    return response
+
+
+def respond_with_result(operation: Operation, result: JsonValue) -> HttpResponse:
+    """Return the response with `{"result": ...}`, bytes as base64; raises the same errors."""
+    text = _as_text(result) if isinstance(result, bytes) else _plain(result)
+    return _bounded(operation, lambda: jsonify({"result": text}))
+
+
+def _plain(result: JsonValue) -> JsonValue:
+    """Return a full response as an object; anything else unchanged."""
+    if not isinstance(result, Response):
+        return result
+    body = result.body
+    return {
+        "statusCode": result.status_code,
+        "body": _as_text(body) if isinstance(body, bytes) else body,
+    }
+
+
+def _as_text(data: bytes) -> str:
+    return b64encode(data).decode()
+
+
+def _bounded(operation: Operation, make: Callable[[], HttpResponse]) -> HttpResponse:
+    try:
+        response = make()
+    except (RecursionError, TypeError, ValueError):
+        raise RemoteError() from None
+    if (response.content_length or 0) > operation.max_bytes:
+        raise RemoteError()
+    return response
