@@ -17,8 +17,7 @@ from app.rest.collection import Collection
 from app.rest.endpoint import Endpoint, served_endpoints, switched_off
 from app.rest.views.collection import declared_endpoints
 
-from .permissions import check_permissions
-from .roles import check_roles
+from .rules import check_permissions, check_roles
 
 models = CommandGroup("models", help="Check, list and show models.")
 
