@@ -150,7 +150,7 @@ FEATURES = (
         "app.definitions.setup",
         Stage.MODELS,
         settings=("MODELS_FOLDER",),
-        commands={"models": "app.projects.models_cli"},
+        commands={"models": "app.projects.cli"},
     ),
     Feature(
         "users",
@@ -214,7 +214,7 @@ FEATURES = (
         Stage.PROJECT,
         settings=("PROJECT_FILE",),
         commands={
-            "upgrade": "app.projects.upgrade",
+            "upgrade": "app.projects.cli",
             "fixtures": "app.projects.fixtures.cli",
         },
     ),
