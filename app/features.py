@@ -210,9 +210,10 @@ FEATURES = (
     ),
     Feature(
         "project",
-        "app.projects.code",
+        "app.project_modules",
         Stage.PROJECT,
         settings=("PROJECT_FILE",),
+        function="set_up_project",
         commands={
             "upgrade": "app.projects.cli",
             "fixtures": "app.projects.fixtures.cli",
