@@ -78,7 +78,7 @@ FEATURES = (
     Feature("headers", "app.http.headers", Stage.SERVICE),
     Feature("JSON", "app.http.json", Stage.SERVICE),
     Feature("templates", "app.http.templates", Stage.SERVICE),
-    Feature("files of pages", "app.pages.assets", Stage.SERVICE),
+    Feature("files of pages", "app.pages", Stage.SERVICE),
     Feature("health", "app.observability.health", Stage.SERVICE),
     Feature("errors", "app.error_responses", Stage.SERVICE),
     Feature("constraints", "app.rest.constraints", Stage.SERVICE),
@@ -172,7 +172,7 @@ FEATURES = (
         models=("admin",),
     ),
     Feature("CORS", "app.http.cors", Stage.SERVED, settings=("CORS_ORIGINS",)),
-    Feature("explorer", "app.explorer.views", Stage.SERVED, settings=("EXPLORER_ENABLED",)),
+    Feature("explorer", "app.explorer", Stage.SERVED, settings=("EXPLORER_ENABLED",)),
     Feature("metrics", "app.metrics.setup", Stage.SERVED, settings=("METRICS_ENABLED",)),
     Feature(
         "identity providers",
@@ -187,7 +187,7 @@ FEATURES = (
         Stage.SERVED,
         settings=("READ_DATABASE_URL",),
     ),
-    Feature("front end", "app.frontend.middleware", Stage.SERVED, settings=("STATIC_FOLDER",)),
+    Feature("front end", "app.frontend", Stage.SERVED, settings=("STATIC_FOLDER",)),
     Feature("stores", "app.storage.setup", Stage.SERVED, settings=("STORES",)),
     Feature(
         "data sources",
