@@ -13,9 +13,10 @@ from .calls import Call, encoded
 from .differences import differences
 from .documented import Context
 from .kinds import HIDDEN_USER, MISSING_ROW, NO_ANSWER, OTHER_PAGE, Difference, Row
+from .operations import Document
 from .rate import Rate
 from .report import Report
-from .suggestions import Document, Seen
+from .suggestions import Seen, note_rows, suggested_calls
 
 #: Maximum bytes of the OpenAPI document of a compared service.
 MAX_DOCUMENT = 32 * 1024 * 1024
@@ -62,10 +63,10 @@ class Comparison:
         for call in self._calls(recorded):
             answer = self._compare(call, caller)
             if answer:
-                self.document.note(call, answer, self._seen)
+                note_rows(self.document, call, answer, self._seen)
 
     def _calls(self, recorded: Sequence[Call]) -> Iterator[Call]:
-        yield from self.document.calls(self._seen)
+        yield from suggested_calls(self.document, self._seen)
         yield from recorded
 
     def _compare(self, call: Call, caller: Caller) -> Answer | None:
