@@ -15,7 +15,7 @@ _LINK = "/rel/{fk}"
 _METHODS = re.compile(r"find|findById|findOne|count|exists|__(get|count|findById)__.+")
 _RELATION = re.compile(r"__[A-Za-z]+__")
 _OWN_ROWS = ("find", "findOne", "count")
-# The name of users in the document, whatever their path is; and that of the schema of roles.
+# The name of users in the document, whatever their path is, and that of the schema of roles.
 _USERS = "users"
 _ROLE = "Role"
 # The end of the names of schemas of rows that may have related rows.
@@ -33,7 +33,7 @@ class Operation:
     path: str
     model: str
     method: str
-    # The rules allow it for the caller's own rows.
+    # Whether the rules allow it for the caller's own rows.
     is_owners: bool
     # The name of the schema of its filters: that of the model that it reads.
     schema: str
@@ -45,13 +45,13 @@ class Operation:
 
     @property
     def name(self) -> str:
-        """The name of the method; without that of the relation, for one."""
+        """The name of the method, without that of its relation."""
         relation = _RELATION.match(self.method)
         return relation[0] if relation else self.method
 
     @property
     def relation(self) -> str | None:
-        """The name of the relation that it reads, all rows or the one."""
+        """The name of the relation whose row or rows it reads, or None."""
         return self.method.removeprefix("__get__") if self.name == "__get__" else None
 
 
@@ -59,7 +59,7 @@ class Document:
     """The operations of an OpenAPI document that only read."""
 
     def __init__(self, document: object) -> None:
-        """Raises ConfigurationError for what is no document of Ostiary."""
+        """Raise ConfigurationError if it is not a document of Ostiary."""
         try:
             self.operations = list(_operations(document))
         except (AttributeError, KeyError, TypeError, ValueError):
@@ -94,7 +94,7 @@ class Document:
         return min(matching, key=lambda each: each[0])[1] if matching else None
 
     def context(self, call: Call) -> Context:
-        """Return what the document says of a call."""
+        """Return the facts about a call."""
         entry = self.operation(call.path)
         if entry is None:
             return self._context
@@ -141,7 +141,7 @@ def _operations(document: Any) -> Iterator[Operation]:
 
 
 def _own_parameters(described: Schema) -> list[Schema]:
-    """Return the parameters of an operation but the headers that many have in common."""
+    """Return the parameters of an operation, except the headers that operations share."""
     return [each for each in described.get("parameters", ()) if "$ref" not in each]
 
 
@@ -178,13 +178,13 @@ def _id_names(document: Any) -> Iterator[tuple[str, str]]:
 
 
 def _is_id(schema: Schema, id_schema: Schema) -> bool:
-    """Tell whether the schema of a property is that of the ids in paths."""
+    """Return True if the schema of a property is that of the ids in paths."""
     plain = {key: value for key, value in schema.items() if key not in ("readOnly", "examples")}
     return schema.get("readOnly", False) and plain == id_schema
 
 
 def _linked(document: Any) -> Iterator[str]:
-    """Yield the names of relations whose rows are linked by a model between both."""
+    """Yield the names of relations through a third model."""
     for path in document["paths"]:
         if path.endswith(_LINK):
             yield path.removesuffix(_LINK).rpartition("/")[2]

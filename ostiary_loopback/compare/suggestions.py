@@ -12,13 +12,13 @@ from .answers import Answer
 from .calls import Call, encoded, filtered
 from .operations import Document, Operation, Schema
 
-# Rows of a list, and the number of those of which single rows and relations are read.
+# The number of rows of a list, and of those that are also read by id and with their relations.
 LIMIT = 100
 SINGLE_ROWS = 2
-# Different values of a property with which filters are tried.
+# The number of different values of a property in filters, and the maximum length of one.
 VALUES = 2
 MAX_VALUE_LENGTH = 100
-# Operators that LoopBack 3 has for all databases, and what they are given.
+# Operators that LoopBack 3 has for all databases: with comparable values, and with lists.
 _ORDERED = ("gt", "gte", "lt", "lte", "between")
 _LISTS = ("inq", "nin")
 _EMAIL = "email"
@@ -26,42 +26,43 @@ _PATTERNS = ("like", "nlike", "regexp")
 LISTING = filtered("", filter={"limit": LIMIT}).query
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _WORD = re.compile(r"[A-Za-z0-9]{2,12}")
-# Ids that no row has, by the form of those that are seen.
+# Ids that no row has, by the form of the ids of rows.
 _MISSING_IDS = {
     re.compile(r"\d+"): "2147483647",
     re.compile(r"[0-9a-f]{24}"): "f" * 24,
     re.compile(r"[0-9a-fA-F-]{36}"): "ffffffff-ffff-4fff-bfff-ffffffffffff",
 }
-# Rounds of calls: with ids that were seen in the one before, of rows that the caller cannot list.
+# The number of rounds of calls: the second one uses ids from answers to the first, such as those
+# of rows that the caller cannot list.
 ROUNDS = 2
 Row = Mapping[str, Any]
 
 
 @dataclass
 class Seen:
-    """Ids and values of rows in the answers so far, with which further calls are made."""
+    """Ids and values of rows in the answers so far, which further calls use."""
 
-    # By the path of a list.
+    # Ids by the path of a list, and values by the path and the property.
     ids: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
     values: dict[tuple[str, str], list[Any]] = field(default_factory=lambda: defaultdict(list))
-    # Lists that were whole with LIMIT, so that they may be read without one.
+    # The paths of lists with fewer rows than LIMIT, which are also read without a limit.
     short: set[str] = field(default_factory=set)
 
     def add_ids(self, path: str, rows: Sequence[Row], id_name: str) -> None:
-        """Note the ids of rows below the path of a list."""
+        """Record the ids of rows below the path of a list."""
         for row in rows:
             if isinstance(row.get(id_name), str | int):
                 _note(self.ids[path], row[id_name], SINGLE_ROWS)
 
     def add_values(self, path: str, rows: Sequence[Row]) -> None:
-        """Note the values of rows of the list of a model."""
+        """Record the values of rows of the list of a model."""
         for name, value in (entry for row in rows for entry in row.items()):
             if isinstance(value, str | int | float) and len(str(value)) <= MAX_VALUE_LENGTH:
                 _note(self.values[path, name], value, VALUES)
 
 
 def suggested_calls(document: Document, seen: Seen) -> Iterator[Call]:
-    """Yield the calls; later ones are made of what `note_rows` adds to `seen`."""
+    """Yield the calls; later ones use the ids and values that `note_rows` adds to `seen`."""
     made: set[tuple[str, str]] = set()
     for _ in range(ROUNDS):
         for call in _round(document, seen):
@@ -79,7 +80,7 @@ def _round(document: Document, seen: Seen) -> Iterator[Call]:
 
 
 def note_rows(document: Document, call: Call, answer: Answer, seen: Seen) -> None:
-    """Add the rows of a list, or of a relation, to what is seen."""
+    """Add the ids and values of the rows of a list, or of a relation, to `seen`."""
     entry = document.operation(call.path)
     if entry is None or entry.name not in ("find", "__get__") or call.query != LISTING:
         return
@@ -94,7 +95,7 @@ def note_rows(document: Document, call: Call, answer: Answer, seen: Seen) -> Non
 
 
 def _rows_of(answer: Answer) -> list[Row]:
-    """Return the rows of a list, or the one of a relation to one."""
+    """Return the rows of a list, or the row of a relation to one."""
     value = answer.json.value if answer.status == HTTPStatus.OK and answer.json else None
     return [row for row in (value if isinstance(value, list) else [value]) if isinstance(row, dict)]
 
@@ -105,7 +106,7 @@ def _note(values: list[Any], value: object, most: int) -> None:
 
 
 def _lists(entry: Operation, seen: Seen) -> Iterator[Call]:
-    # Its answer is where the values come from.
+    # The values of other calls are from its answer.
     yield Call("GET", entry.path, LISTING)
     if entry.path in seen.short:
         yield Call("GET", entry.path)
@@ -121,7 +122,7 @@ def _pages(entry: Operation, seen: Seen) -> Iterator[dict[str, Any]]:
     yield {"limit": 3, "skip": 1}
     yield {"limit": 3, "offset": 1, "order": f"{entry.id_name} DESC"}
     for name, schema in entry.properties.items():
-        # The old service may not have a property of which it has shown no value.
+        # A property without a value in the answers may not exist at the old service.
         if "gt" in _operators(schema) and seen.values.get((entry.path, name)):
             yield {"order": f"{name} ASC", "limit": LIMIT}
             yield {"order": [f"{name} DESC", f"{entry.id_name} ASC"], "limit": LIMIT}
@@ -153,7 +154,7 @@ def _conditions(entry: Operation, seen: Seen) -> Iterator[dict[str, Any]]:
             yield simple[-1]
             operators = _operators(schema)
             if name == _EMAIL:
-                # Emails are in lower case in the new service, and in another order.
+                # The new service stores emails in lower case, so that their order is another one.
                 operators = {word: operators[word] for word in operators if word not in _ORDERED}
             yield from ({name: operands} for operands in _operands(operators, values))
     if len(simple) > 1:
@@ -207,7 +208,7 @@ def _rows(entry: Operation, seen: Seen) -> Iterator[Call]:
 
 
 def _ids(seen: Seen, path: str) -> list[Any]:
-    """Return ids of rows of a list, and one of their form that no row has."""
+    """Return ids of rows of a list, and one of the same form that no row has."""
     ids = list(seen.ids.get(path, ()))
     for form, missing in _MISSING_IDS.items():
         if ids and form.fullmatch(str(ids[0])):
@@ -241,7 +242,7 @@ _CALLS: Mapping[str, Callable[[Operation, Seen], Iterator[Call]]] = {
     "find": _lists,
     "count": _counts,
     "findOne": _first_rows,
-    # Of relations; they show ids of rows that the caller cannot list.
+    # Calls of relations, whose answers contain ids of rows that the caller cannot list.
     "__get__": _related,
     "findById": _rows,
     "exists": _of_each_row,
