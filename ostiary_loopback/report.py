@@ -24,7 +24,7 @@ BY_ITSELF, OTHERWISE, OWN_ENDPOINTS = "by itself", "with a difference", "its own
 PROVIDERS = ("filesystem", "amazon")
 DATABASES = ("memory", "mongodb", "mysql", "postgresql", "sqlite3")
 
-# What must be written for each kind of finding.
+# The replacement to write for each kind of finding.
 TO_WRITE = {
     Kind.REMOTE_METHOD: "an endpoint of the model",
     Kind.OPERATION_HOOK: "a hook of the model",
@@ -46,7 +46,7 @@ TO_WRITE = {
     Kind.CHANGE_STREAM: "nothing here has change streams",
     Kind.FUNCTION: "code of the project, if an endpoint or hook uses it",
 }
-# What some kinds of findings are converted to.
+# The kinds of findings that move as something else.
 MOVES_OTHERWISE = {
     Kind.DISABLED_METHOD: "switched off by `disableRemoteMethodByName` of the model's file",
     Kind.VALIDATION: "`required`, `validates` or `unique` of a property, or a hook of the model",

@@ -34,7 +34,7 @@ class NoAnswerError(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a service answered; `body` is None if it is too large to be compared."""
+    """The answer of a service; `body` is None if it is too large to be compared."""
 
     status: int
     content_type: str

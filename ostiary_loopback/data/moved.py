@@ -1,4 +1,4 @@
-"""What a move has read, written and refused: counts, reasons, and the file of refused rows."""
+"""The outcome of a move: counts of rows, reasons, and the file of refused rows."""
 
 import json
 import os

@@ -43,7 +43,7 @@ def source_files(application: Application, variables: Variables) -> list[Project
 
 
 def _masked(source: Mapping[str, Any], name: str, variables: Variables) -> object:
-    """Return a data source without secrets; there are none in `functions`."""
+    """Return a data source without secrets; `functions` has only names of parameters."""
     operations = source.get("operations")
     masked = {
         key: without_secrets(value, f"{name}.{key}", variables, names_secret(key))
