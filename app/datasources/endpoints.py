@@ -103,7 +103,7 @@ def _check_names(app: Flask, source: DataSource) -> None:
     """Raise ConfigurationError for names that cannot be used in a path or are taken."""
     if source.name.lower() in {LAST, *map(str.lower, app.blueprints)}:
         raise ConfigurationError(f"data source {source.name!r} cannot be public: the name is taken")
-    in_paths = [variables_in(operation, "path") for operation in source.operations.values()]
+    in_paths = [_variables_in(operation, "path") for operation in source.operations.values()]
     for name in (source.name, *source.operations, *chain.from_iterable(in_paths)):
         if not SEGMENT.fullmatch(name):
             raise ConfigurationError(
@@ -139,7 +139,7 @@ def _endpoint(source: str, operation: Operation) -> Endpoint:
             RemoteTimeout(),
             TooManyCalls(),
         ),
-        **endpoint_schemas(operation),
+        **_endpoint_schemas(operation),
     )
 
 
@@ -147,7 +147,7 @@ def endpoint_path(
     operation: Operation, segment: Callable[[Variable], str] = lambda known: f"{{{known.name}}}"
 ) -> str:
     """Return the path of a function below its data source: its name, and path arguments."""
-    in_path = variables_in(operation, "path").values()
+    in_path = _variables_in(operation, "path").values()
     return "/".join(["", operation.name, *map(segment, in_path)])
 
 
@@ -162,8 +162,8 @@ def endpoint_verb(operation: Operation) -> str:
 
 def _view(source: str, operation: Operation) -> Callable[..., ResponseReturnValue]:
     """Return the view of a function: each argument is read from the HTTP source of its metadata."""
-    query, headers = variables_in(operation, "query"), variables_in(operation, "header")
-    properties = variables_in(operation, "body", "form")
+    query, headers = _variables_in(operation, "query"), _variables_in(operation, "header")
+    properties = _variables_in(operation, "body", "form")
 
     def call(grant: Grant, **path: str) -> ResponseReturnValue:
         used = current_identity().transport
@@ -208,23 +208,23 @@ def part_of_request(argument: Argument) -> str:
     return PARTS.get(source, source)
 
 
-def variables_in(operation: Operation, *parts: str) -> dict[str, Variable]:
+def _variables_in(operation: Operation, *parts: str) -> dict[str, Variable]:
     """Return the variables with these places in a request, in their order."""
     found = [known["arg"] for known in operation.accepts if part_of_request(known) in parts]
     return {name: operation.variables[name] for name in found}
 
 
-def endpoint_schemas(operation: Operation) -> JsonObject:
+def _endpoint_schemas(operation: Operation) -> JsonObject:
     """Return the fields of Endpoint that describe the arguments and the result of a function."""
-    in_path = variables_in(operation, "path")
+    in_path = _variables_in(operation, "path")
     return {
-        "body": _body(variables_in(operation, "body", "form")),
+        "body": _body(_variables_in(operation, "body", "form")),
         # The schema of the remote service's response is unknown.
         "answer": {},
         "parameters": tuple(
             _parameter(variable, part)
             for part in ("query", "header")
-            for variable in variables_in(operation, part).values()
+            for variable in _variables_in(operation, part).values()
         ),
         "arguments": {name: _schema(variable) for name, variable in in_path.items()},
     }

@@ -235,7 +235,7 @@ class Operation:
 
     def __call__(self, /, *args: object, **named: object) -> JsonValue:
         """Call with arguments in order or by name; a trailing callable is the callback."""
-        args, callback = split_callback(args)
+        args, callback = _split_callback(args)
         return self._run(self._bind(args, named), callback)
 
     def invoke(
@@ -295,7 +295,7 @@ class Operation:
             call = self._call(request)
             return call.result, call.response
 
-        return work()[0] if callback is None else deliver(callback, work)
+        return work()[0] if callback is None else _deliver(callback, work)
 
     def _pages(self, values: Values) -> Pages:
         return Pages(self._paginator, self._build(values), self._call)
@@ -311,27 +311,27 @@ class Operation:
         return self._client.execute(Call(self.name, request, self._builder.options, self._select))
 
 
-def split_callback(args: tuple[object, ...]) -> tuple[tuple[object, ...], Callback | None]:
-    """Return the arguments without a trailing callable, and that callable as the callback."""
-    last = args[-1] if args else None
-    return (args[:-1], last) if callable(last) else (args, None)
-
-
 def takes_callback(method: Callable[..., Result]) -> Callable[..., Result]:
     """Let a method take a callback `(error, result)` as its last argument; it then returns None."""
 
     @wraps(method)
     def call(self: object, *args: object, **named: object) -> Any:
-        args, callback = split_callback(args)
+        args, callback = _split_callback(args)
         if callback is None:
             return method(self, *args, **named)
-        deliver(callback, lambda: (method(self, *args, **named), None))
+        _deliver(callback, lambda: (method(self, *args, **named), None))
         return None
 
     return call
 
 
-def deliver(callback: Callback, work: Callable[[], tuple[object, object]]) -> None:
+def _split_callback(args: tuple[object, ...]) -> tuple[tuple[object, ...], Callback | None]:
+    """Return the arguments without a trailing callable, and that callable as the callback."""
+    last = args[-1] if args else None
+    return (args[:-1], last) if callable(last) else (args, None)
+
+
+def _deliver(callback: Callback, work: Callable[[], tuple[object, object]]) -> None:
     """Call back with the result and response that `work` returns, or with the error it raises.
 
     An error in the arguments is raised. A callback with only one or two parameters gets the first
