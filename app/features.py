@@ -77,7 +77,7 @@ FEATURES = (
     Feature("database", "app.database.startup", Stage.SERVICE, commands={"db": "app.migrate.cli"}),
     Feature("responses", "app.http.responses", Stage.SERVICE),
     Feature("templates", "app.http.templates", Stage.SERVICE),
-    Feature("files of pages", "app.pages.assets", Stage.SERVICE),
+    Feature("files of pages", "app.pages", Stage.SERVICE),
     Feature("health", "app.observability.health", Stage.SERVICE),
     Feature("errors", "app.error_responses", Stage.SERVICE),
     Feature("constraints", "app.rest.constraints", Stage.SERVICE),
@@ -149,7 +149,7 @@ FEATURES = (
         "app.definitions.setup",
         Stage.MODELS,
         settings=("MODELS_FOLDER",),
-        commands={"models": "app.projects.models_cli"},
+        commands={"models": "app.projects.cli"},
     ),
     Feature(
         "users",
@@ -171,7 +171,7 @@ FEATURES = (
         models=("admin",),
     ),
     Feature("CORS", "app.http.cors", Stage.SERVED, settings=("CORS_ORIGINS",)),
-    Feature("explorer", "app.explorer.views", Stage.SERVED, settings=("EXPLORER_ENABLED",)),
+    Feature("explorer", "app.explorer", Stage.SERVED, settings=("EXPLORER_ENABLED",)),
     Feature("metrics", "app.metrics.setup", Stage.SERVED, settings=("METRICS_ENABLED",)),
     Feature(
         "identity providers",
@@ -186,7 +186,7 @@ FEATURES = (
         Stage.SERVED,
         settings=("READ_DATABASE_URL",),
     ),
-    Feature("front end", "app.frontend.middleware", Stage.SERVED, settings=("STATIC_FOLDER",)),
+    Feature("front end", "app.frontend", Stage.SERVED, settings=("STATIC_FOLDER",)),
     Feature("stores", "app.storage.setup", Stage.SERVED, settings=("STORES",)),
     Feature(
         "data sources",
@@ -209,11 +209,12 @@ FEATURES = (
     ),
     Feature(
         "project",
-        "app.projects.code",
+        "app.project_modules",
         Stage.PROJECT,
         settings=("PROJECT_FILE",),
+        function="set_up_project",
         commands={
-            "upgrade": "app.projects.upgrade",
+            "upgrade": "app.projects.cli",
             "fixtures": "app.projects.fixtures.cli",
         },
     ),

@@ -28,6 +28,8 @@ from app.problems import describe_error
 # tables.
 _folders: tuple[Path, ...] = ()
 _has_failed = False
+# The function in PROJECT_FILE.
+ENTRY = "init_app"
 
 
 class CodeError(ConfigurationError):
@@ -42,6 +44,19 @@ def init_app(app: Flask) -> None:
     """Remove the modules of another project, and those of a failed attempt."""
     if _folders and (_has_failed or _folders != _real(_folders_of(app))):
         forget()
+
+
+def set_up_project(app: Flask) -> None:
+    """Call the function of PROJECT_FILE; raise ConfigurationError for an error in its code."""
+    path = Path(os.path.abspath(Path(app.instance_path, app.config["PROJECT_FILE"])))
+    # Path.is_file may raise an error, for example if the service may not access the folder.
+    if not os.path.isfile(path):
+        raise ConfigurationError(f"PROJECT_FILE cannot be used: there is no file {path}")
+    function = getattr(load(app, path), ENTRY, None)
+    if not callable(function):
+        raise ConfigurationError(f"{path.name} has no function {ENTRY}; write def {ENTRY}(app):")
+    with located_errors(path):
+        function(app)
 
 
 def load(app: Flask, path: Path) -> ModuleType:

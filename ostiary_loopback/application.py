@@ -1,4 +1,4 @@
-"""A LoopBack application as its folder has it; nothing of it is executed."""
+"""A LoopBack application, read from its folder; none of its code is executed."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,9 +15,9 @@ from app.problems import Problems
 from .settings_files import Files, other_environments, read_settings
 
 CONFIG = "model-config.json"
-# The environment that LoopBack's boot takes if NODE_ENV is not set.
+# The environment of LoopBack's boot if NODE_ENV is not set.
 DEVELOPMENT = "development"
-# Settings of an application, each with files for environments.
+# The settings of an application, each with files for single environments.
 SETTINGS = ("config", "datasources", "model-config", "component-config", "middleware")
 #: Maximum number of scripts that are read of an application.
 MAX_SCRIPTS = 5000
@@ -25,41 +25,41 @@ MAX_SCRIPTS = 5000
 MAX_MODELS = 2000
 #: Maximum depth of folders below DIR in which an application is searched.
 MAX_DEPTH = 4
-# Folders without code of the application's server.
+# Folders that contain no code of the server.
 SKIPPED = {
     *("node_modules", "bower_components", "client", "public", "www", "dist", "build", "coverage"),
     *("test", "tests", "vendor", "static", "platforms", "plugins", "e2e", "frontend"),
 }
 SCRIPTS = (".js", ".mjs", ".cjs", ".es6")
-# What LoopBack runs with a plug-in, or after it was compiled; it is not read.
+# Suffixes of scripts that LoopBack runs with a plug-in or after compilation; they are not read.
 OTHER_SCRIPTS = (".coffee", ".ts", ".litcoffee", ".ls")
-# Where LoopBack has its own models and mixins.
+# The folder of LoopBack's own models and mixins.
 OWN_PACKAGE = "loopback/"
 
 
 @dataclass(frozen=True)
 class Model:
-    """One model of the application, also LoopBack's own that model-config.json lists."""
+    """A model of the application, or one of LoopBack's own that model-config.json lists."""
 
     name: str
-    # common/models/<file>.json as it is written; {} for a model of LoopBack's own.
+    # The content of common/models/<file>.json; {} for a model of LoopBack's own.
     definition: Mapping[str, Any]
     # Its entry in model-config.json.
     config: Mapping[str, Any]
     file: Path | None
-    # The JavaScript beside the JSON; it may be in another language, which is not read.
+    # The script beside the JSON; it is not read if it is in another language than JavaScript.
     script: Path | None
-    # False for a base of other models that model-config.json does not list.
+    # False for a base model that model-config.json does not list.
     is_configured: bool = True
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """The options, which may stand in an object of their own."""
+        """The options, which may be in the object `options`."""
         return {**self.definition, **as_mapping(self.definition.get("options"))}
 
     @property
     def base(self) -> str:
-        """The name of the model that it extends; LoopBack's own extend PersistedModel too."""
+        """The name of the model that it extends; PersistedModel for LoopBack's own models, too."""
         base = self.options.get("base")
         if isinstance(base, str) and base:
             return base
@@ -84,7 +84,7 @@ class Model:
 
     @property
     def path(self) -> str:
-        """The path below the root of the API, without the slash that it begins with."""
+        """The path below the root of the API, without a leading slash."""
         path = as_mapping(self.options.get("http")).get("path")
         return (path if isinstance(path, str) and path else self.plural).strip("/")
 
@@ -95,22 +95,22 @@ class Model:
         return [rule for rule in found if isinstance(rule, dict)]
 
     def mapping(self, key: str) -> Mapping[str, Any]:
-        """Return an object of the definition, such as `properties`, with that of the entry."""
+        """Return an object of the definition, such as `properties`, merged with the entry's."""
         return {**as_mapping(self.definition.get(key)), **as_mapping(self.config.get(key))}
 
 
 @dataclass(frozen=True)
 class Application:
-    """What the folder of an application says."""
+    """An application, as its folder defines it."""
 
     # The folder with model-config.json.
     folder: Path
-    # The folder that places in reports begin at.
+    # The folder to which the paths in reports are relative.
     root: Path
     environment: str
-    # The models that LoopBack builds: those of model-config.json, and their bases.
+    # The models that LoopBack builds: those that model-config.json lists, and their bases.
     models: Mapping[str, Model]
-    # Models with a file that model-config.json does not list, which LoopBack leaves out.
+    # Models that have a file but are not in model-config.json; LoopBack ignores them.
     unlisted: Mapping[str, Model]
     data_sources: Mapping[str, Mapping[str, Any]]
     config: Mapping[str, Any]
@@ -118,7 +118,7 @@ class Application:
     providers: Mapping[str, Any]
     middleware: Mapping[str, Any]
     boot_scripts: Sequence[Path]
-    # All scripts of the server, those of models and boot too.
+    # All scripts of the server, including those of models and boot.
     scripts: Sequence[Path]
     # Scripts in other languages than JavaScript.
     unread: Sequence[Path]
@@ -136,7 +136,7 @@ class Application:
         return chain
 
     def is_user(self, model: Model) -> bool:
-        """Tell whether a model extends User."""
+        """Return True if a model extends User."""
         return self.bases(model.name)[1:][-1:] == [USER]
 
     def connector(self, model: Model | None) -> str:
@@ -145,7 +145,7 @@ class Application:
         return connector_of(self.data_sources.get(name or "", {}))
 
     def place(self, path: Path, line: int | None = None) -> str:
-        """Return where a file is, from the root, and a line in it: `common/models/note.js:12`."""
+        """Return the path of a file, relative to the root, and a line: `server/server.js:12`."""
         return Files(self.root).place(path, line)
 
 
@@ -158,8 +158,8 @@ def connector_of(source: Mapping[str, Any]) -> str:
 def read_application(folder: Path, environment: str = DEVELOPMENT) -> Application:
     """Read the folder of an application, or its `server/`.
 
-    `environment` is the NODE_ENV for which files are merged. What cannot be read is one of the
-    application's problems. Raises ConfigurationError if the folder has no application.
+    `environment` is the NODE_ENV for which files are merged. Files that cannot be read are
+    added to the application's problems. Raises ConfigurationError if the folder has no application.
     """
     server = find_server(folder)
     files = Files(find_root(server))
@@ -212,7 +212,7 @@ def find_server(folder: Path) -> Path:
 
 
 def find_root(server: Path) -> Path:
-    """Return the folder that has `server/`, or the folder itself if it is named otherwise."""
+    """Return the parent folder of `server/`, or the folder itself if it has another name."""
     server = server.resolve()
     has_common = (server.parent / "common" / "models").is_dir()
     return server.parent if server.name == "server" or has_common else server
@@ -223,7 +223,7 @@ def _application_of(server: Path) -> Path:
 
 
 def _with_config(folder: Path, depth: int) -> Iterator[Path]:
-    """Yield the folders below one that have model-config.json."""
+    """Yield the subfolders that contain model-config.json."""
     for path in _subfolders(folder):
         if (path / CONFIG).is_file():
             yield path
@@ -247,7 +247,7 @@ def _subfolders(folder: Path) -> list[Path]:
 
 
 def _folders(files: Files, server: Path, sources: object) -> list[Path]:
-    """Return the folders that `_meta` of model-config.json names, and that are in the root."""
+    """Return the folders that `_meta` of model-config.json names, if they are inside the root."""
     found = []
     for source in _items(sources):
         if not isinstance(source, str) or "\0" in source or source.startswith(OWN_PACKAGE):
@@ -270,7 +270,7 @@ def _folders(files: Files, server: Path, sources: object) -> list[Path]:
 def _read_models(
     files: Files, sources: Iterable[Path], entries: Mapping[str, Any]
 ) -> dict[str, Model]:
-    """Return the models that have a file; of two with one name, that of the later folder."""
+    """Return the models that have a file; for a repeated name, the one of the last folder."""
     found: dict[str, Model] = {}
     for source in sources:
         paths = sorted(source.glob("*.json"))
@@ -298,7 +298,7 @@ def _beside(path: Path) -> Path | None:
 
 
 def _built(found: Mapping[str, Model], entries: Mapping[str, Any]) -> dict[str, Model]:
-    """Return the models that model-config.json lists, and the bases of them that have a file."""
+    """Return the models that model-config.json lists, and those of their bases with a file."""
     models: dict[str, Model] = {}
     waiting = list(entries)
     while waiting:
@@ -328,7 +328,7 @@ def _read_providers(files: Files, server: Path) -> Mapping[str, Any]:
 
 
 def _scripts_in(folders: Iterable[Path]) -> list[Path]:
-    """Return the scripts that LoopBack's boot runs, in its order."""
+    """Return the scripts that LoopBack's boot runs, in the order in which it runs them."""
     return [
         path
         for folder in folders
@@ -372,7 +372,7 @@ def _walk(places: Iterable[Path]) -> Iterator[Path]:
 
 
 def as_mapping(value: object) -> Mapping[str, Any]:
-    """Return an object of JSON; an empty one in place of anything else."""
+    """Return a JSON object; an empty one for any other value."""
     return value if isinstance(value, Mapping) else {}
 
 

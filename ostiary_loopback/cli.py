@@ -12,11 +12,11 @@ from app.config import ConfigurationError, require_extra
 class _Place(NamedTuple):
     module: str
     function: str
-    # Whether it reads JavaScript.
+    # Whether the command reads JavaScript.
     parses: bool = True
 
 
-# Where each command is; its module is imported when it is called.
+# The module of each command, which is imported when the command is called.
 COMMANDS = {
     "inspect": _Place("ostiary_loopback.inspect", "inspect"),
     "import": _Place("ostiary_loopback.writing.cli", "import_application"),

@@ -1,6 +1,6 @@
 """Undocumented names of libraries that the importer uses, by the version in which they were read.
 
-After an upgrade `tests/test_internals.py` tells which are gone; what the others mean is to be read.
+After an upgrade, `tests/test_internals.py` reports names that no longer exist; review the others.
 """
 
 # The names of each module and class.

@@ -1,4 +1,4 @@
-"""The values of JavaScript's literals, and of names whose value is certain."""
+"""The values of JavaScript literals, and of names with a constant value."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -9,10 +9,10 @@ from tree_sitter import Node
 
 from .syntax import Script, first_child, name_of, text_of, walk
 
-# Values nested more deeply are left as expressions.
+# Values that are nested more deeply are kept as expressions.
 MAX_DEPTH = 30
-# The key of an object that stands for a variable of the environment: {"$env": "PORT"}; where the
-# code has another value for an unset variable, it stands beside it as "default".
+# The key of an object that stands for an environment variable: {"$env": "PORT"}; the value of the
+# code for an unset variable, if any, is beside it as "default".
 ENVIRONMENT = "$env"
 # Constructors by which models name the types of arguments: {"type": String}.
 TYPES = {
@@ -36,7 +36,7 @@ CODE_POINT = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-
 
 @dataclass(frozen=True)
 class Expression:
-    """A value that is known only when the code runs; its source is `text`."""
+    """A value that is only known at run time; its source is `text`."""
 
     node: Node = field(repr=False, compare=False)
 
@@ -48,12 +48,12 @@ class Expression:
 
 @dataclass(frozen=True)
 class Constants:
-    """The names of a file whose value is certain, with the nodes of their values."""
+    """The names of a file that have a constant value, with the nodes of their values."""
 
     nodes: Mapping[str, Node]
 
     def value(self, node: Node | None, depth: int = 0) -> Any:
-        """Return the value of a node as in JSON; what is no literal is an Expression in it."""
+        """Return the value of a node as JSON; parts that are not literals are Expressions."""
         if node is None:
             return None
         read = _READERS.get(node.type)
@@ -62,12 +62,12 @@ class Constants:
         return read(self, node, depth + 1)
 
     def text(self, node: Node | None) -> str | None:
-        """Return the value of a node if it is a string that is certain."""
+        """Return the value of a node if it is a constant string."""
         value = self.value(node)
         return value if isinstance(value, str) else None
 
     def resolve(self, node: Node) -> Node:
-        """Return what a name stands for, if it is certain; else the node."""
+        """Return the constant value of a name; the node itself if there is none."""
         for _ in range(MAX_DEPTH):
             found = self.nodes.get(text_of(node)) if node.type == "identifier" else None
             if found is None:
@@ -77,7 +77,7 @@ class Constants:
 
 
 def read_constants(script: Script) -> Constants:
-    """Return the names of a file that get a value once, where they are declared."""
+    """Return the names of a file that are assigned only once, in their declaration."""
     values: dict[str, Node] = {}
     changed: set[str] = set()
     for node in walk(script.root):
@@ -166,7 +166,7 @@ def _read_string(_constants: Constants, node: Node, _depth: int) -> str:
         _unescape(text_of(part)) if part.type == "escape_sequence" else text_of(part)
         for part in node.named_children
     )
-    # Two escapes may be one character.
+    # Two escapes may be a surrogate pair, which is one character.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -258,7 +258,7 @@ def _read_name(constants: Constants, node: Node, depth: int) -> Any:
 
 
 def _read_member(constants: Constants, node: Node, depth: int) -> Any:
-    """Read `process.env.NAME`, and a key of an object that is certain."""
+    """Read `process.env.NAME`, and a key of a constant object."""
     key = _key_of_member(constants, node, depth)
     owner = node.child_by_field_name("object")
     if key is None or owner is None:
@@ -282,7 +282,7 @@ def _key_of_member(constants: Constants, node: Node, depth: int) -> str | None:
 
 
 def _read_binary(constants: Constants, node: Node, depth: int) -> Any:
-    """Read texts that are joined, and `process.env.NAME || value`."""
+    """Read concatenated strings, and `process.env.NAME || value`."""
     operator = node.child_by_field_name("operator")
     left = constants.value(node.child_by_field_name("left"), depth)
     right = constants.value(node.child_by_field_name("right"), depth)

@@ -12,30 +12,30 @@ from app.properties.declaration import Declaration
 
 from .application import Application, Model
 
-# Connectors of data sources that a project has: their rows and files stay where they are.
+# Connectors that a project supports: the rows and files of these data sources are not moved.
 SERVED = ("rest", "storage")
-# What becomes code beside the model; it is a warning until it is written.
+# Keys that code beside the model replaces; each is a warning until the code is written.
 CODE = ("methods", "mixins")
 
 
 @dataclass(frozen=True)
 class ModelCheck:
-    """What becomes of a model."""
+    """The result of checking a model."""
 
     model: Model
     # The built-in model that it or the last of its bases extends.
     root: str
-    # Whether it has rows here, or at a data source.
+    # Whether it has rows in the project's database, or at a data source.
     is_kept: bool
-    # What has to be changed before it can be read, and what is read otherwise.
+    # Errors that must be corrected before it can be read, and warnings of what is read differently.
     problems: list[str]
     differences: list[str]
-    # The mixins that do not exist here.
+    # The mixins that Ostiary does not have.
     mixins: list[str]
 
 
 def check_models(application: Application) -> list[ModelCheck]:
-    """Return what becomes of each model that has a definition."""
+    """Return the results for all models that have a definition."""
     problems = Problems()
     sources = {
         model.name: Source(model.file, _declaration(application, model, problems))
@@ -48,14 +48,14 @@ def check_models(application: Application) -> list[ModelCheck]:
 def _declaration(application: Application, model: Model, problems: Problems) -> Declaration:
     place = application.place(model.file or Path(CONFIG))
     definition = dict(model.definition)
-    # LoopBack's generator wrote so; `import` writes an object.
+    # LoopBack's generator writes an empty list; `import` writes an object.
     if definition.get("methods") == []:
         del definition["methods"]
     return Declaration(definition, problems, place, separator=": ")
 
 
 def _check(application: Application, model: Model, sources: Mapping[str, Source]) -> ModelCheck:
-    """Read one model, so that its problems are its own; bases have theirs."""
+    """Read a single model, so that the problems of its bases are not reported for it."""
     problems = Problems()
     own = {name: Source(source.path, _with(problems, source)) for name, source in sources.items()}
     merged = merge(own[model.name], own)

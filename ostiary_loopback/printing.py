@@ -1,6 +1,6 @@
-"""Texts of an application where they are one line: of a terminal, a comment or a docstring."""
+"""Texts of an application on one line: in a terminal, a comment or a docstring."""
 
 
 def printable(text: str) -> str:
-    """Return a text in one line, without characters that control a terminal or end the line."""
+    """Return a text on one line, without characters that control a terminal or end a line."""
     return "".join(character if character.isprintable() else " " for character in text)

@@ -1,4 +1,4 @@
-"""The report of `inspect`: what moves, what moves with a difference, and what is to be written."""
+"""The report of `inspect`: what moves, with or without a difference, and what must be written."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,15 +16,15 @@ from .models_check import SERVED, ModelCheck, check_models
 MODEL_COLUMNS = (
     *("Model", "Extends", "Data source", "Path", "Properties", "Relations", "Rules", "Moves"),
 )
-# LoopBack's own models that have rules of their own; the others are open without `acls`.
+# LoopBack's own models that have built-in rules; others are public if they have no `acls`.
 WITH_RULES = ("User", "AccessToken")
-# What becomes of a model, if nothing is to be written.
+# The verdicts on models for which nothing must be written.
 BY_ITSELF, OTHERWISE, OWN_ENDPOINTS = "by itself", "with a difference", "its own endpoints"
-# Where files can be kept, and the connectors of databases whose rows `import` reads.
+# The providers of files that are supported, and the connectors whose rows `import` reads.
 PROVIDERS = ("filesystem", "amazon")
 DATABASES = ("memory", "mongodb", "mysql", "postgresql", "sqlite3")
 
-# What is to be written for each kind of finding.
+# The replacement to write for each kind of finding.
 TO_WRITE = {
     Kind.REMOTE_METHOD: "an endpoint of the model",
     Kind.OPERATION_HOOK: "a hook of the model",
@@ -46,13 +46,13 @@ TO_WRITE = {
     Kind.CHANGE_STREAM: "nothing here has change streams",
     Kind.FUNCTION: "code of the project, if an endpoint or hook uses it",
 }
-# What moves, as another thing.
+# The kinds of findings that move as something else.
 MOVES_OTHERWISE = {
     Kind.DISABLED_METHOD: "switched off by `disableRemoteMethodByName` of the model's file",
     Kind.VALIDATION: "`required`, `validates` or `unique` of a property, or a hook of the model",
     Kind.SCHEMA_CHANGE: "migrations: `ostiary db migrate` and `ostiary db upgrade`",
 }
-# Names of kinds that take no `s`.
+# The plurals of names of kinds that are not formed with `s`.
 PLURALS = {
     Kind.PROPERTY: "properties",
     Kind.MIDDLEWARE: "middleware",
@@ -65,7 +65,7 @@ PLURALS = {
 
 @dataclass(frozen=True)
 class Table:
-    """Rows below a title; each cell is a text or a number."""
+    """Rows with a title; each cell is a text or a number."""
 
     title: str
     sentence: str
@@ -78,15 +78,15 @@ class Report:
     """The report of an application."""
 
     title: str
-    # What has to be known before all else.
+    # The most important sentences, which are printed first.
     first: Sequence[str]
     tables: Sequence[Table]
-    # All of it as JSON.
+    # The whole report as JSON.
     data: Mapping[str, Any]
 
 
 def make_report(application: Application, found: Sequence[Finding]) -> Report:
-    """Return the report of an application and what is found in its JavaScript."""
+    """Return the report of an application and of the findings in its JavaScript."""
     checks = check_models(application)
     opened = _open_models(application, checks)
     unlocked = not any(finding.kind == Kind.AUTHENTICATION for finding in found)
@@ -114,9 +114,9 @@ def make_report(application: Application, found: Sequence[Finding]) -> Report:
 
 
 def _open_models(application: Application, checks: Sequence[ModelCheck]) -> list[str]:
-    """Return the models that LoopBack opens to everybody: neither they nor their bases have rules.
+    """Return the public models that everybody can call: neither they nor their bases have rules.
 
-    They are public, and served here too.
+    They are served here, too.
     """
     return [
         check.model.name
@@ -154,8 +154,8 @@ def _first(
 def _summary(
     application: Application, checks: Sequence[ModelCheck], found: Sequence[Finding]
 ) -> Table:
-    """Return what there is of each kind: how much moves by itself, otherwise, or not."""
-    # Others are no endpoints either, such as models that stand in properties.
+    """Return, for each kind, how many move by themselves, with a difference, or not at all."""
+    # Other models, such as those that are types of properties, have no endpoints either.
     moved = Counter(_verdict(check) for check in checks if check.is_kept or check.model.is_public)
     as_is, otherwise = moved[BY_ITSELF] + moved[OWN_ENDPOINTS], moved[OTHERWISE]
     rules = sum(len(model.acls) for model in application.models.values())
@@ -190,7 +190,7 @@ def _counts(found: Iterable[Finding], kinds: Mapping[Kind, str]) -> dict[Kind, i
 
 
 def _lines(found: Iterable[Finding]) -> int:
-    """Return the number of lines of the findings that are to be written."""
+    """Return the number of lines of the findings that must be written."""
     lines = {
         (finding.file, line)
         for finding in found
@@ -264,7 +264,7 @@ def _future(source: Mapping[str, Any]) -> str:
 
 def _differences(checks: Sequence[ModelCheck], found: Sequence[Finding]) -> Table:
     kept = [check for check in checks if check.is_kept]
-    # A base's are those of all models that extend it.
+    # The problems of a base are also those of all models that extend it.
     problems = dict.fromkeys(text for check in kept for text in check.problems)
     differences = dict.fromkeys(text for check in kept for text in check.differences)
     counts = _counts(found, MOVES_OTHERWISE).items()
@@ -352,7 +352,7 @@ def _model_data(application: Application, check: ModelCheck) -> dict[str, Any]:
 
 
 def _finding_data(application: Application, finding: Finding) -> dict[str, Any]:
-    """Return a finding without its text, which may have secrets."""
+    """Return a finding without its text, which may contain secrets."""
     return {
         "kind": str(finding.kind),
         "model": finding.model,
@@ -384,7 +384,7 @@ def _argument(argument: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON; null stands for what is no literal."""
+    """Return a value as JSON, with null for parts that are not literals."""
     if isinstance(value, Expression):
         return None
     if isinstance(value, dict):

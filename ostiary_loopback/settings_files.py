@@ -15,19 +15,19 @@ from .syntax import Script, first_child, line_of, parse, text_of
 MAX_JSON_BYTES = 4 * 1024 * 1024
 #: Maximum levels of nesting in a JSON file of a LoopBack 3 application.
 MAX_DEPTH = 50
-# What stands in place of an expression that is not read.
+# The value of an expression that is not read.
 UNREAD = None
 
 
 @dataclass
 class Files:
-    """Reads files below a folder; what cannot be read is a problem with its place."""
+    """Reads files below a folder; a file that cannot be read is added to the problems."""
 
     root: Path
     problems: Problems = field(default_factory=Problems)
 
     def place(self, path: Path, line: int | None = None) -> str:
-        """Return where a file is, from the folder, and a line in it."""
+        """Return the path of a file, relative to the folder, and a line."""
         try:
             place = path.resolve().relative_to(self.root.resolve()).as_posix()
         except ValueError:
@@ -51,7 +51,7 @@ class Files:
         return None
 
     def _load(self, path: Path) -> Any:
-        """Return what is in a file of JSON; raise ValueError for one that is not read."""
+        """Return the content of a JSON file; raise ValueError if it is refused."""
         if path.stat().st_size > MAX_JSON_BYTES:
             raise ValueError(f"it is larger than {MAX_JSON_BYTES} bytes")
         if not self.has(path):
@@ -64,7 +64,7 @@ class Files:
         return value
 
     def has(self, path: Path) -> bool:
-        """Tell whether a file is in the folder, also if its path is that of a link."""
+        """Return True if a file is in the folder, after links are resolved."""
         return path.resolve().is_relative_to(self.root.resolve())
 
     def read_exports(self, path: Path) -> Mapping[str, Any] | None:
@@ -95,7 +95,7 @@ class Files:
 
 
 def _exported(script: Script) -> Any:
-    """Return what a script assigns to `module.exports` at its top level."""
+    """Return the value that a script assigns to `module.exports` at its top level."""
     constants = read_constants(script)
     for statement in script.root.named_children:
         assignment = first_child(statement)
@@ -136,8 +136,8 @@ def _clean(value: Any) -> Any:
 def read_settings(files: Files, folder: Path, name: str, environment: str) -> dict[str, Any]:
     """Return `name.json` with `name.local` and `name.<environment>` merged into it.
 
-    As for LoopBack's boot, of the latter two `.js` goes before `.json`, and nothing is read without
-    the main file.
+    As in LoopBack's boot, `.js` takes precedence over `.json` for the latter two, and nothing is
+    read without the main file.
     """
     main = folder / f"{name}.json"
     merged = dict(files.read_json(main) or {})
@@ -167,7 +167,7 @@ def other_environments(folder: Path, name: str, environment: str) -> Sequence[Pa
 
 
 def _merge(target: Any, more: Mapping[Any, Any], extends_lists: bool, path: str = "") -> str | None:
-    """Merge entries into an object or a list; return why LoopBack's boot would stop, if so."""
+    """Merge entries into an object or a list; return why LoopBack's boot would fail, or None."""
     for key, value in more.items():
         place = join_path(path, key)
         old = target[key] if isinstance(target, list) else target.get(key)
@@ -194,5 +194,5 @@ def _merge_nested(old: Any, value: Any, extends_lists: bool, path: str) -> str |
 
 
 def _is_nested(value: Any) -> bool:
-    """Tell whether a value is a list or an object, and no variable of the environment."""
+    """Return True if a value is a list or an object, and not an environment variable."""
     return isinstance(value, list) or (isinstance(value, dict) and ENVIRONMENT not in value)

@@ -1,4 +1,4 @@
-"""Files of JavaScript, parsed by tree-sitter; none is executed."""
+"""JavaScript files, parsed by tree-sitter and never executed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from tree_sitter import Language, Node, Parser
 LANGUAGE = Language(tree_sitter_javascript.language())
 #: Maximum bytes of a script of a LoopBack 3 application; larger ones are mostly generated
 MAX_SCRIPT_BYTES = 1024 * 1024
-# Expressions with more bytes are no names.
+# Maximum bytes of an expression that may be a name.
 MAX_NAME_BYTES = 200
-# How many syntax errors of one file are reported.
+# Maximum number of syntax errors that are reported for a file.
 MAX_ERRORS = 5
 
 
@@ -52,22 +52,22 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def first_child(node: Node) -> Node | None:
-    """Return the first child that is no punctuation, if there is one."""
+    """Return the first child that is not punctuation, or None."""
     return next(iter(node.named_children), None)
 
 
 def text_of(node: Node, limit: int = MAX_SCRIPT_BYTES) -> str:
-    """Return the source text of a node, of at most as many bytes."""
+    """Return the source text of a node, or its beginning of at most this many bytes."""
     return (node.text or b"")[:limit].decode("utf-8", "replace")
 
 
 def name_of(node: Node | None) -> str:
-    """Return the text of a short expression, such as `app.models`; of others an empty string."""
+    """Return the text of a short expression, such as `app.models`; else an empty string."""
     if node is None or node.end_byte - node.start_byte > MAX_NAME_BYTES:
         return ""
     return text_of(node)
 
 
 def line_of(node: Node) -> int:
-    """Return the line that a node begins in, from 1."""
+    """Return the number of the line in which a node begins; the first is 1."""
     return node.start_point.row + 1

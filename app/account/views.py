@@ -6,7 +6,7 @@ from flask import Blueprint, Flask, current_app, request, url_for
 from flask.typing import ResponseReturnValue
 
 from app.access.policy import compiled_rules
-from app.pages.assets import render_client_page
+from app.pages import render_client_page
 
 bp = Blueprint("account_page", __name__, template_folder="templates", static_folder="static")
 

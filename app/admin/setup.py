@@ -3,7 +3,7 @@
 from flask import Blueprint, Flask
 from flask.typing import ResponseReturnValue
 
-from app.pages.assets import render_client_page
+from app.pages import render_client_page
 from app.rest.endpoint import Endpoints, register_endpoints
 
 from .calls import MODEL, RULES, calls

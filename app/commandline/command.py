@@ -1,17 +1,24 @@
-"""The command group `ostiary`: commands for projects, of their apps, of packages, and Flask's."""
+"""The command group `ostiary`: commands for projects, of their apps, of packages, and Flask's.
 
+Packages add commands by entry points of the group `ostiary.commands`. The name of an entry point is
+that of the command, and its object is a Click command or group. Entry points are read when all
+commands are listed, and when one is looked up that the service lacks.
+"""
+
+from collections.abc import Set
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import click
 from flask import Flask
 from flask.cli import FlaskGroup, ScriptInfo, routes_command, shell_command
 
+from app.commands import unavailable
 from app.config import ConfigurationError
 from app.features import FEATURES, commands_of
+from app.problems import describe_error
 from app.projects.folder import enter_project
-
-from .packages import added_names, find_command
 
 # Modules of commands that need no app, imported when called.
 MODULES = {
@@ -21,6 +28,10 @@ MODULES = {
 }
 # Commands that need no project either, besides those of packages.
 WITHOUT_PROJECT = {"new"}
+# The group of entry points of the commands of packages.
+ENTRY_POINTS = "ostiary.commands"
+# The distribution whose commands no other one replaces.
+PRODUCT = "ostiary"
 
 
 class ProjectGroup(FlaskGroup):
@@ -37,7 +48,7 @@ class ProjectGroup(FlaskGroup):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands available in this folder."""
-        added = added_names(self.own_names)
+        added = _added_names(self.own_names)
         try:
             _enter()
         except click.ClickException:
@@ -51,7 +62,7 @@ class ProjectGroup(FlaskGroup):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Return a command; raise ClickException if it needs a project and there is none."""
-        if name not in self.own_names and (added := find_command(name)):
+        if name not in self.own_names and (added := _find_command(name)):
             return added
         if name not in WITHOUT_PROJECT:
             _enter()
@@ -76,3 +87,52 @@ def _enter() -> None:
         enter_project()
     except ConfigurationError as error:
         raise click.ClickException(str(error)) from None
+
+
+def _added_names(taken: Set[str]) -> Set[str]:
+    """Return the names that packages add; warn of those that are taken, and are not added."""
+    found = entry_points(group=ENTRY_POINTS)
+    kept = taken | {point.name for point in found if _is_own(point)}
+    for point in found:
+        if point.name in kept and not _is_own(point):
+            click.echo(
+                f"Warning: the command `{point.name}` of the package {_package(point)} is not"
+                " added: Ostiary has one of this name",
+                err=True,
+            )
+    return found.names - taken
+
+
+def _find_command(name: str) -> click.Command | None:
+    """Return the command that a package adds by a name, or None.
+
+    One that cannot be used is a command that says why.
+    """
+    found = list(entry_points(group=ENTRY_POINTS, name=name))
+    found = [point for point in found if _is_own(point)] or found
+    if not found:
+        return None
+    if len(found) > 1:
+        packages = ", ".join(sorted(map(_package, found)))
+        return unavailable(name, f"several packages add the command `{name}`: {packages}")
+    return _load(found[0])
+
+
+def _load(point: EntryPoint) -> click.Command:
+    origin = f"the command `{point.name}` of the package {_package(point)}"
+    try:
+        command = point.load()
+    # Whatever its modules raise; a script among them may exit.
+    except (Exception, SystemExit) as error:
+        return unavailable(point.name, f"{origin} cannot be imported: {describe_error(error)}")
+    if not isinstance(command, click.Command):
+        return unavailable(point.name, f"{origin} is no command of click: {point.value}")
+    return command
+
+
+def _is_own(point: EntryPoint) -> bool:
+    return _package(point) == PRODUCT
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist else point.value

@@ -32,9 +32,9 @@ from .operation.operation import Operation as Operation
 from .operation.pagination import Pages as Pages
 from .operation.pagination import items_of as items_of
 from .redaction import install_log_filter
-from .request.model import Request as Request
-from .response import Response as Response
+from .request.request import Request as Request
 from .template import Template as Template
+from .types import Response as Response
 from .variables import Variable as Variable
 
 install_log_filter()

@@ -8,7 +8,6 @@ from typing import Protocol, Self
 
 from app.problems import Problems, type_name
 
-from .callbacks import takes_callback
 from .errors import (
     MissingVariableError,
     NotFoundError,
@@ -19,7 +18,8 @@ from .errors import (
 )
 from .filters import FILTER_STYLES, filter_query, wanted_id
 from .http.client import Call, HttpClient
-from .request.builder import RequestBuilder, SourceContext
+from .operation.operation import takes_callback
+from .request.request import RequestBuilder, SourceContext
 from .request.url import percent_encode
 from .settings.options import TEMPLATE, default_values
 from .types import JsonObject, JsonValue, Values

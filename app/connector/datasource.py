@@ -11,18 +11,16 @@ from app.plurals import pluralize
 from app.problems import Problems, suggest
 
 from .bound_model import BoundModel
-from .callbacks import Callback
 from .errors import ConfigError, ConfigWarning, NotSupportedError, VariableError, raise_problems
 from .http.auth import auth_factory
-from .http.client import Call, CallLimit, HttpClient
+from .http.client import Call, CallLimit, HttpClient, RequestId
 from .http.connection import HostPolicy
 from .http.transport import Transport
-from .nesting import check_levels
 from .operation.compiler import OperationCompiler
-from .operation.operation import Operation
+from .operation.operation import Callback, Operation
 from .redaction import Redactor
-from .request.builder import SourceContext
 from .request.encoding import validate_header
+from .request.request import SourceContext
 from .settings.loading import (
     check_settings,
     read_settings,
@@ -38,10 +36,7 @@ from .settings.options import (
     token_urls,
 )
 from .types import JsonObject, JsonValue, Settings, Values
-from .values import environment_values
-
-# Returns the id of the current request, if there is one.
-RequestId = Callable[[], str | None]
+from .values import check_levels, environment_values
 
 logger = logging.getLogger("app.connector")
 _SHOWN = ("requestIdHeader", "debug", "compatibility", "responseSelect", "acls")
@@ -93,7 +88,9 @@ class DataSource:
         self.after_execute = self._client.after_execute
         self.execute_failed = self._client.execute_failed
         if "requestIdHeader" in loaded:
-            self._send_request_ids(loaded["requestIdHeader"], request_id, problems)
+            _check_header(loaded["requestIdHeader"], problems)
+            if request_id is not None:
+                self._client.send_request_ids(loaded["requestIdHeader"], request_id)
 
         compiler = OperationCompiler(self._context, self._client, problems, dir(self))
         for entry in loaded.get("operations", []):
@@ -203,19 +200,6 @@ class DataSource:
         """
         return self._client.with_headers(headers)
 
-    def _send_request_ids(
-        self, header: str, request_id: RequestId | None, problems: Problems
-    ) -> None:
-        def add(call: Call) -> None:
-            if request_id is not None and (value := request_id()):
-                call.request.headers.setdefault(header, value)
-
-        try:
-            validate_header(header, "")
-        except VariableError as error:
-            problems.add("requestIdHeader", str(error))
-        self.observe("before execute", add)
-
     def close(self) -> None:
         """Close the pooled connections."""
         self._client.transport.close()
@@ -247,6 +231,13 @@ def _source_context(filled: object, loaded: JsonObject) -> SourceContext:
         Redactor(secrets_in_settings(filled)),
         auth_factory(),
     )
+
+
+def _check_header(name: str, problems: Problems) -> None:
+    try:
+        validate_header(name, "")
+    except VariableError as error:
+        problems.add("requestIdHeader", str(error))
 
 
 def _report(problems: Problems, filled: object, name: str) -> list[ConfigWarning]:

@@ -6,8 +6,7 @@ from typing import ClassVar, Literal
 
 from app.problems import Problems
 
-from .response import Response
-from .types import JsonObject
+from .types import JsonObject, Response
 
 ErrorKind = Literal["config", "caller", "remote", "transport"]
 

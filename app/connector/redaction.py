@@ -11,8 +11,8 @@ from contextvars import ContextVar
 from itertools import islice
 from urllib.parse import quote, quote_plus, unquote
 
-from .nesting import SCALARS, levels_of
 from .types import JsonValue
+from .values import SCALARS, levels_of
 
 MASK = "***"
 _SECRET_NAME = re.compile(

@@ -1,9 +1,9 @@
-"""The types of variables, and values as text."""
+"""Values: the types of variables, values as text, and structures level by level."""
 
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -13,8 +13,7 @@ from uuid import UUID
 
 from app.problems import type_name
 
-from .errors import VariableTypeError
-from .nesting import levels_of
+from .errors import ConfigError, VariableTypeError
 from .types import JsonValue
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -22,6 +21,11 @@ _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _LARGEST_PLAIN_FLOAT = 1e21
 _UTC = timedelta(0)
 _TEXTS = ("text", "str", "char", "date", "datetime", "uuid", "email", "url", "id")
+Coercer = Callable[[object], object]
+#: Maximum levels of a data source's settings, or of a template.
+MAX_LEVELS = 50
+# Checked before Mapping, which takes five times as long.
+SCALARS = (str, int, float)
 
 
 class _Missing:
@@ -118,9 +122,6 @@ def _finite(text: str) -> float:
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 
 
-Coercer = Callable[[object], object]
-
-
 def _json_of(*types: type) -> Coercer:
     def structure(value: object) -> object:
         found = json_value(value)
@@ -214,3 +215,33 @@ def to_json_scalar(value: object) -> object:
     if isinstance(value, UUID):
         return str(value)
     return value
+
+
+def check_levels(value: object, path: str, name: str = "") -> None:
+    """Raise ConfigError for a structure that is nested too deeply, or contains itself."""
+    level = [value]
+    for _ in range(MAX_LEVELS + 1):
+        # Each container is visited once, even if it occurs several times.
+        level = list({id(item): item for item in _items_of(level)}.values())
+        if not level:
+            return
+    raise ConfigError({path: [f"must not have more than {MAX_LEVELS} levels"]}, name)
+
+
+def levels_of(value: object) -> Iterator[list[object]]:
+    """Yield the values of a structure level by level, from the structure itself on."""
+    level = [value]
+    while level:
+        yield level
+        level = list(_items_of(level))
+
+
+def _items_of(values: Iterable[object]) -> Iterator[object]:
+    """Yield the items of the objects and lists among values."""
+    for value in values:
+        if isinstance(value, SCALARS):
+            continue
+        if isinstance(value, list | tuple):
+            yield from value
+        elif isinstance(value, Mapping):
+            yield from value.values()

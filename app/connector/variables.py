@@ -1,22 +1,18 @@
-"""The variables of a template: how texts name them, their declarations and values."""
+"""Variables of templates, and the nodes that calls build from their values."""
 
 import copy
-import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import TypeGuard
+from dataclasses import dataclass, field
+from typing import Protocol
 
-from app.problems import Problems, closest, join_path, type_name
+from app.problems import type_name
 
-from .errors import MissingVariableError, VariableTypeError
+from .errors import MissingVariableError, VariableError, VariableTypeError
 from .redaction import scalar_texts
-from .types import JsonObject, JsonValue, Settings, Values
-from .values import TYPES, Coercer, EnvText, environment_values, known_type
+from .types import JsonObject, JsonValue, Values
+from .values import MISSING, TYPES, Coercer, to_text
 
-_HEAD = re.compile(r"\{([!^]?)([A-Za-z_$][A-Za-z0-9_$]*)\s*")
-_BRACE = re.compile("[{}]")
-_TYPE = re.compile(r":([A-Za-z0-9_]+)\}")
 _MAX_SHOWN_LENGTH = 80
 
 
@@ -34,57 +30,6 @@ class Token:
     required: bool = False
     root: str = ""
     path: str = ""
-
-
-def scan(text: str) -> list[str | Token]:
-    """Split a text into literal pieces and variables."""
-    pieces: list[str | Token] = []
-    closing = _closing_braces(text)
-    start = 0
-    for head in _HEAD.finditer(text):
-        found = _token(text, head, closing) if head.start() >= start else None
-        if found is None:
-            continue
-        if head.start() > start:
-            pieces.append(text[start : head.start()])
-        token, start = found
-        pieces.append(token)
-    if start < len(text):
-        pieces.append(text[start:])
-    return pieces
-
-
-def _token(text: str, head: re.Match[str], closing: Mapping[int, int]) -> tuple[Token, int] | None:
-    """Return the variable that starts with this head, and the position of its end."""
-    required, name, at = bool(head[1]), head[2], head.end()
-    if text.startswith("}", at):
-        return Token(name, required=required), at + 1
-    if text.startswith("=", at):
-        end = closing.get(head.start())
-        if end is None:
-            return None
-        return _token_with_default(text[at + 1 : end], name, required), end + 1
-    word = _TYPE.match(text, at)
-    return (Token(name, word[1], required=required), word.end()) if word else None
-
-
-def _token_with_default(text: str, name: str, required: bool) -> Token:
-    default, colon, word = text.rpartition(":")
-    if not (colon and known_type(word)):
-        default, word = text, ""
-    return Token(name, word or None, default, required)
-
-
-def _closing_braces(text: str) -> dict[int, int]:
-    """Return the position of the closing brace for each opening one that has one."""
-    closing: dict[int, int] = {}
-    opened: list[int] = []
-    for brace in _BRACE.finditer(text):
-        if brace[0] == "{":
-            opened.append(brace.start())
-        elif opened:
-            closing[opened.pop()] = brace.start()
-    return closing
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,81 +95,6 @@ def _short(value: object) -> str:
     return text if len(text) <= _MAX_SHOWN_LENGTH else f"{text[:_MAX_SHOWN_LENGTH]}..."
 
 
-class VariableCollector:
-    """Collects the declarations of variables from the texts of a template."""
-
-    def __init__(self, problems: Problems) -> None:
-        self.problems = problems
-        self.tokens: list[Token] = []
-
-    def add(self, token: Token, root: str, path: str) -> None:
-        """Add one occurrence and check its type."""
-        type_ = self._known_type(token.type, token.name, path) if token.type else None
-        if type_ == "path" and root != "url":
-            self.problems.add(path, f"variable {token.name}: type 'path' is only for the url")
-        self.tokens.append(replace(token, type=type_, root=root, path=path))
-
-    def _known_type(self, word: str, name: str, path: str) -> str:
-        known = known_type(word) or closest(word, TYPES) or "any"
-        if known != word.lower():
-            self.problems.warn(path, f"variable {name}: unknown type '{word}' is read as '{known}'")
-        return known
-
-    def merge(self, section: Settings, path: str = "variables") -> dict[str, Variable]:
-        """Return the variables by name, declared by all occurrences and the `variables` section."""
-        names = dict.fromkeys(token.name for token in self.tokens)
-        return {
-            name: self._declare(name, section.get(name) or {}, join_path(path, name))
-            for name in names
-        }
-
-    def _declare(self, name: str, extra: Settings, path: str) -> Variable:
-        """Return the variable as declared by its occurrences and its entry in `variables`."""
-        found = [token for token in self.tokens if token.name == name]
-        if "type" in extra:
-            word = self._known_type(extra["type"], name, join_path(path, "type"))
-            extra = {**extra, "type": word}
-        inline, place = _inline(found)
-        declared = {**inline, **extra}
-        type_, default = declared["type"], declared["default"]
-        enum = tuple(declared.get("enum") or ())
-        variable = Variable(
-            name,
-            type=type_ or "string",
-            required=declared["required"],
-            doc=_public_text(declared.get("doc")),
-            enum=enum,
-            # Values from the environment are always secrets.
-            secret=declared.get("secret", False) or bool(environment_values([default, enum])),
-            source=found[-1].root,
-            coercer=TYPES[type_ or "any"].read,
-        )
-        return self._with_default(variable, default, place or path)
-
-    def _with_default(self, variable: Variable, default: object, path: str) -> Variable:
-        try:
-            return replace(variable, default=None if default is None else variable.resolve(default))
-        except VariableTypeError as error:
-            self.problems.add(path, f"invalid default: {error}")
-        return variable
-
-
-def _inline(tokens: list[Token]) -> tuple[JsonObject, str]:
-    """Return what a variable's occurrences declare, the last first, and the default's path."""
-    types = [token.type for token in tokens if token.type]
-    defaults = [(token.default, token.path) for token in tokens if token.default is not None]
-    default, place = defaults[-1] if defaults else (None, "")
-    return {
-        "type": types[-1] if types else None,
-        "default": default,
-        "required": any(token.required for token in tokens),
-    }, place
-
-
-def _public_text(text: str | None) -> str | None:
-    return None if isinstance(text, EnvText) else text
-
-
 def resolve(variables: Mapping[str, Variable], given: Values) -> dict[str, object]:
     """Resolve every variable of a template from the given values."""
     return {name: known.resolve(given.get(name)) for name, known in variables.items()}
@@ -237,6 +107,85 @@ def secret_values(variables: Iterable[Variable], values: Values) -> list[str]:
     ]
 
 
-def may_hold_variables(value: object) -> TypeGuard[str]:
-    """Return True if a setting may have variables: a string that is not from the environment."""
-    return isinstance(value, str) and not isinstance(value, EnvText)
+class Node(Protocol):
+    """A compiled part of a template."""
+
+    def build(self, values: Values) -> JsonValue:
+        """Return the part for the resolved values."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantNode:
+    """A value without variables."""
+
+    value: object
+
+    def build(self, values: Values) -> object:
+        """Return the value as it is."""
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class VariableNode:
+    """A text that is a single variable; its value keeps its type."""
+
+    name: str
+    missing: object = None
+
+    def build(self, values: Values) -> object:
+        """Return the value itself."""
+        value = values[self.name]
+        return self.missing if value is None else value
+
+
+class TextNode:
+    """A text with variables in it."""
+
+    def __init__(self, pieces: list[str | Token]) -> None:
+        self.pieces = [
+            (piece, "") if isinstance(piece, str) else ("", piece.name) for piece in pieces
+        ]
+
+    def build(self, values: Values) -> str:
+        """Return the literal pieces and the values joined as text."""
+        return "".join(
+            [
+                to_text(values[name], f"Variable {name}") if name else literal
+                for literal, name in self.pieces
+            ]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectNode:
+    """An object; its keys may have variables too."""
+
+    entries: list[tuple[str | Node, Node]]
+
+    def build(self, values: Values) -> JsonObject:
+        """Return a new dict without the entries that are MISSING."""
+        built = {}
+        for key, node in self.entries:
+            value = node.build(values)
+            if value is not MISSING:
+                built[key if isinstance(key, str) else _built_key(key, values)] = value
+        return built
+
+
+def _built_key(node: Node, values: Values) -> str:
+    key = to_text(node.build(values), "An object key")
+    if not key:
+        raise VariableError("A variable in an object key has no value")
+    return key
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayNode:
+    """A list."""
+
+    items: list[Node]
+
+    def build(self, values: Values) -> list[JsonValue]:
+        """Return a new list without the items that are MISSING."""
+        built = [node.build(values) for node in self.items]
+        return [value for value in built if value is not MISSING]

@@ -1,11 +1,13 @@
-"""Endpoints for the functions of public data sources: `/api/geo/geocode`."""
+"""The data sources of an app: calls on behalf of requests, and endpoints for public functions."""
 
 import re
 from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable
 from itertools import chain
+from threading import BoundedSemaphore
+from typing import TypeVar
 
-from flask import Flask, jsonify, make_response, request
+from flask import Flask, current_app, jsonify, make_response, request
 from flask import Response as HttpResponse
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError as RuleValidationError
@@ -13,18 +15,32 @@ from marshmallow import ValidationError as RuleValidationError
 from app.access.identity import HEADER, QUERY, TokenTransport, current_identity
 from app.access.policy import Grant
 from app.access.rules import AUTHENTICATED, EXECUTE, READ, Rule, allow, parse_rules
+from app.audit.entries import Action, record, record_attempt
 from app.config import ConfigurationError
-from app.connector import DataSource, Operation, Response, Variable, VariableError
+from app.connector import (
+    CallTimeoutError,
+    ConfigError,
+    ConnectorError,
+    DataSource,
+    Operation,
+    Response,
+    TooManyCallsError,
+    Variable,
+    VariableError,
+    without_waiting,
+)
 from app.connector.errors import MissingVariableError
 from app.connector.operation.operation import Argument
 from app.connector.types import JsonObject, JsonValue
+from app.database.connections import release_connection
 from app.errors import BLANK, RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.ids import FORMS
+from app.observability.origin import current_request_id
 from app.rest.endpoint import Endpoint, Endpoints, Route, register_endpoints
 from app.rest.requests.bodies import read_body
+from app.state import AppState
 
 from . import data_sources
-from .sources import call_remote, create_sources, limit_calls
 
 # The variable types that are JSON Schema types too; others have an empty schema.
 TYPES = {"string", "number", "integer", "boolean", "object", "array"}
@@ -34,6 +50,156 @@ PARTS = {"options": "header", "method": "query"}
 SEGMENT = re.compile(r"[A-Za-z]\w*", re.ASCII)
 # The name of the blueprint that is registered after those of data sources.
 LAST = "openapi"
+# The header in which calls send the request id, as in the service's own responses.
+REQUEST_ID_HEADER = "X-Request-Id"
+Result = TypeVar("Result")
+calls_under_way = AppState[BoundedSemaphore]("limit of calls")
+
+
+def init_app(app: Flask) -> None:
+    """Create the data sources; serve the functions of public ones under the base path."""
+    _create_sources(app)
+    limit_calls(app)
+    for source in data_sources.of(app).values():
+        if source.public:
+            _check_names(app, source)
+            endpoints, rules = function_endpoints(source), _rules(app, source)
+            register_endpoints(app, Endpoints(source.name, endpoints, rules))
+
+
+def _create_sources(app: Flask) -> None:
+    """Create every data source of DATA_SOURCES; raise ConfigurationError for invalid settings.
+
+    No connection is opened before the first call.
+    """
+    defaults = {"requestIdHeader": REQUEST_ID_HEADER}
+    if compatibility := app.config["COMPATIBILITY"]:
+        defaults["compatibility"] = compatibility
+    sources = {
+        name: _make_source(name, settings, defaults)
+        for name, settings in app.config["DATA_SOURCES"].items()
+    }
+    data_sources.set(app, sources)
+
+
+def _make_source(name: str, settings: object, defaults: dict[str, str]) -> DataSource:
+    if not isinstance(settings, dict):
+        raise ConfigurationError(f"data source {name!r} must be an object")
+    try:
+        return DataSource.from_config(
+            {**defaults, **settings}, name=name, request_id=current_request_id
+        )
+    except ConfigError as error:
+        raise ConfigurationError(str(error)) from None
+
+
+def limit_calls(app: Flask) -> None:
+    """Limit concurrent calls, so that slow services leave threads for requests."""
+    limit = app.config["DATA_SOURCE_CALLS"] or max(1, app.config["THREADS"] // 2)
+    calls_under_way.set(app, BoundedSemaphore(limit))
+
+
+def _check_names(app: Flask, source: DataSource) -> None:
+    """Raise ConfigurationError for names that cannot be used in a path or are taken."""
+    if source.name.lower() in {LAST, *map(str.lower, app.blueprints)}:
+        raise ConfigurationError(f"data source {source.name!r} cannot be public: the name is taken")
+    in_paths = [_variables_in(operation, "path") for operation in source.operations.values()]
+    for name in (source.name, *source.operations, *chain.from_iterable(in_paths)):
+        if not SEGMENT.fullmatch(name):
+            raise ConfigurationError(
+                f"data source {source.name!r} cannot be public: {name!r} cannot stand in a path"
+            )
+
+
+def _rules(app: Flask, source: DataSource) -> list[Rule]:
+    try:
+        if source.acls:
+            return parse_rules(source.acls, source.operations, FORMS[app.config["ID_TYPE"]])
+        return [allow(AUTHENTICATED)]
+    except (RuleValidationError, ValueError) as error:
+        raise ConfigurationError(f"data source {source.name!r}: acls: {error}") from None
+
+
+def function_endpoints(source: DataSource) -> list[Endpoint]:
+    """Return the endpoints of all functions of a data source."""
+    return [_endpoint(source.name, operation) for operation in source.operations.values()]
+
+
+def _endpoint(source: str, operation: Operation) -> Endpoint:
+    """Return the endpoint of a function."""
+    verb = endpoint_verb(operation)
+    return Endpoint(
+        method=operation.name,
+        access=READ if verb in ("GET", "HEAD") else EXECUTE,
+        routes=(Route(verb, endpoint_path(operation, _segment)),),
+        view=_view(source, operation),
+        errors=(
+            ValidationError({name: ["cannot be sent"] for name in operation.parameters[:1]}),
+            RemoteError(404),
+            RemoteTimeout(),
+            TooManyCalls(),
+        ),
+        **_endpoint_schemas(operation),
+    )
+
+
+def endpoint_path(
+    operation: Operation, segment: Callable[[Variable], str] = lambda known: f"{{{known.name}}}"
+) -> str:
+    """Return the path of a function below its data source: its name, and path arguments."""
+    in_path = _variables_in(operation, "path").values()
+    return "/".join(["", operation.name, *map(segment, in_path)])
+
+
+def _segment(variable: Variable) -> str:
+    return f"<path:{variable.name}>" if variable.type == "path" else f"<{variable.name}>"
+
+
+def endpoint_verb(operation: Operation) -> str:
+    """Return the verb of a function's endpoint: the template's method, POST if that varies."""
+    return operation.method if operation.method.isalpha() else "POST"
+
+
+def _view(source: str, operation: Operation) -> Callable[..., ResponseReturnValue]:
+    """Return the view of a function: each argument is read from the HTTP source of its metadata."""
+    query, headers = _variables_in(operation, "query"), _variables_in(operation, "header")
+    properties = _variables_in(operation, "body", "form")
+
+    def call(grant: Grant, **path: str) -> ResponseReturnValue:
+        used = current_identity().transport
+        values = {
+            **path,
+            **_read_query(_without_token(query, QUERY, used)),
+            **_read_headers(_without_token(headers, HEADER, used)),
+            **_read_properties(properties),
+        }
+        return respond(operation, call_function(source, operation, values))
+
+    call.__doc__ = f"Call {source}.{operation.name}."
+    return call
+
+
+def _without_token(
+    names: Iterable[str], location: str, used: TokenTransport | None
+) -> Iterable[str]:
+    """Return the names without that of the caller's access token, which no remote service gets."""
+    if used is None or used.location != location:
+        return names
+    return [name for name in names if name.lower() != used.name.lower()]
+
+
+def _read_query(names: Iterable[str]) -> JsonObject:
+    given = {name: request.args.getlist(name) for name in names}
+    return {name: texts if len(texts) > 1 else texts[0] for name, texts in given.items() if texts}
+
+
+def _read_headers(names: Iterable[str]) -> JsonObject:
+    return {name: request.headers[name] for name in names if name in request.headers}
+
+
+def _read_properties(names: Collection[str]) -> JsonObject:
+    body = read_body() if names else {}
+    return {name: body[name] for name in names if name in body}
 
 
 def part_of_request(argument: Argument) -> str:
@@ -42,23 +208,23 @@ def part_of_request(argument: Argument) -> str:
     return PARTS.get(source, source)
 
 
-def variables_in(operation: Operation, *parts: str) -> dict[str, Variable]:
+def _variables_in(operation: Operation, *parts: str) -> dict[str, Variable]:
     """Return the variables with these places in a request, in their order."""
     found = [known["arg"] for known in operation.accepts if part_of_request(known) in parts]
     return {name: operation.variables[name] for name in found}
 
 
-def endpoint_schemas(operation: Operation) -> JsonObject:
+def _endpoint_schemas(operation: Operation) -> JsonObject:
     """Return the fields of Endpoint that describe the arguments and the result of a function."""
-    in_path = variables_in(operation, "path")
+    in_path = _variables_in(operation, "path")
     return {
-        "body": _body(variables_in(operation, "body", "form")),
+        "body": _body(_variables_in(operation, "body", "form")),
         # The schema of the remote service's response is unknown.
         "answer": {},
         "parameters": tuple(
             _parameter(variable, part)
             for part in ("query", "header")
-            for variable in variables_in(operation, part).values()
+            for variable in _variables_in(operation, part).values()
         ),
         "arguments": {name: _schema(variable) for name, variable in in_path.items()},
     }
@@ -103,6 +269,57 @@ def call_function(source: str, operation: Operation, values: JsonObject) -> Json
     return call_remote(source, operation.name, lambda: operation(**values))
 
 
+def _validate(operation: Operation, values: JsonObject) -> None:
+    """Raise ValidationError, which names all invalid arguments."""
+    problems = {}
+    for name in operation.parameters:
+        try:
+            operation.variables[name].resolve(values.get(name))
+        except MissingVariableError:
+            problems[name] = [BLANK]
+        except VariableError as error:
+            problems[name] = [str(error)]
+    if problems:
+        raise ValidationError(problems)
+
+
+def call_remote(source: str, function: str, send: Callable[[], Result]) -> Result:
+    """Call the remote service; raise a service error for a failure, without the remote's content.
+
+    A call never waits for a free place of the data source, as slow services would then occupy all
+    threads.
+    """
+    calls = calls_under_way.current
+    if not calls.acquire(blocking=False):
+        raise TooManyCalls
+    try:
+        _record_call(source, function)
+        release_connection()
+        with without_waiting():
+            return send()
+    except TooManyCallsError:
+        raise TooManyCalls from None
+    except VariableError as error:
+        raise ValidationError({function: [str(error)]}) from None
+    except ConnectorError as error:
+        status = getattr(error, "status_code", None)
+        kind = type(error).__name__
+        current_app.logger.warning("data source %s.%s: %s %s", source, function, kind, status)
+        late = isinstance(error, CallTimeoutError)
+        raise (RemoteTimeout() if late else RemoteError(status)) from None
+    finally:
+        calls.release()
+
+
+def _record_call(source: str, function: str) -> None:
+    """Record a call before it is made; records of anonymous clients are limited."""
+    user_id = current_identity().user_id
+    if user_id is None:
+        record_attempt(Action.DATA_SOURCE_CALLED, dataSource=source, function=function)
+    else:
+        record(Action.DATA_SOURCE_CALLED, user_id, dataSource=source, function=function)
+
+
 def respond(operation: Operation, result: JsonValue) -> HttpResponse:
     """Return the response with a result: bytes as they are, anything else as JSON.
 
@@ -145,131 +362,3 @@ def _bounded(operation: Operation, make: Callable[[], HttpResponse]) -> HttpResp
     if (response.content_length or 0) > operation.max_bytes:
         raise RemoteError()
     return response
-
-
-def _validate(operation: Operation, values: JsonObject) -> None:
-    """Raise ValidationError, which names all invalid arguments."""
-    problems = {}
-    for name in operation.parameters:
-        try:
-            operation.variables[name].resolve(values.get(name))
-        except MissingVariableError:
-            problems[name] = [BLANK]
-        except VariableError as error:
-            problems[name] = [str(error)]
-    if problems:
-        raise ValidationError(problems)
-
-
-def init_app(app: Flask) -> None:
-    """Create the data sources; serve the functions of public ones under the base path."""
-    create_sources(app)
-    limit_calls(app)
-    for source in data_sources.of(app).values():
-        if source.public:
-            _check_names(app, source)
-            endpoints, rules = function_endpoints(source), _rules(app, source)
-            register_endpoints(app, Endpoints(source.name, endpoints, rules))
-
-
-def _check_names(app: Flask, source: DataSource) -> None:
-    """Raise ConfigurationError for names that cannot be used in a path or are taken."""
-    if source.name.lower() in {LAST, *map(str.lower, app.blueprints)}:
-        raise ConfigurationError(f"data source {source.name!r} cannot be public: the name is taken")
-    in_paths = [variables_in(operation, "path") for operation in source.operations.values()]
-    for name in (source.name, *source.operations, *chain.from_iterable(in_paths)):
-        if not SEGMENT.fullmatch(name):
-            raise ConfigurationError(
-                f"data source {source.name!r} cannot be public: {name!r} cannot stand in a path"
-            )
-
-
-def _rules(app: Flask, source: DataSource) -> list[Rule]:
-    try:
-        if source.acls:
-            return parse_rules(source.acls, source.operations, FORMS[app.config["ID_TYPE"]])
-        return [allow(AUTHENTICATED)]
-    except (RuleValidationError, ValueError) as error:
-        raise ConfigurationError(f"data source {source.name!r}: acls: {error}") from None
-
-
-def function_endpoints(source: DataSource) -> list[Endpoint]:
-    """Return the endpoints of all functions of a data source."""
-    return [_endpoint(source.name, operation) for operation in source.operations.values()]
-
-
-def _endpoint(source: str, operation: Operation) -> Endpoint:
-    """Return the endpoint of a function."""
-    verb = endpoint_verb(operation)
-    return Endpoint(
-        method=operation.name,
-        access=READ if verb in ("GET", "HEAD") else EXECUTE,
-        routes=(Route(verb, endpoint_path(operation, _segment)),),
-        view=_view(source, operation),
-        errors=(
-            ValidationError({name: ["cannot be sent"] for name in operation.parameters[:1]}),
-            RemoteError(404),
-            RemoteTimeout(),
-            TooManyCalls(),
-        ),
-        **endpoint_schemas(operation),
-    )
-
-
-def endpoint_path(
-    operation: Operation, segment: Callable[[Variable], str] = lambda known: f"{{{known.name}}}"
-) -> str:
-    """Return the path of a function below its data source: its name, and path arguments."""
-    in_path = variables_in(operation, "path").values()
-    return "/".join(["", operation.name, *map(segment, in_path)])
-
-
-def _segment(variable: Variable) -> str:
-    return f"<path:{variable.name}>" if variable.type == "path" else f"<{variable.name}>"
-
-
-def endpoint_verb(operation: Operation) -> str:
-    """Return the verb of a function's endpoint: the template's method, POST if that varies."""
-    return operation.method if operation.method.isalpha() else "POST"
-
-
-def _view(source: str, operation: Operation) -> Callable[..., ResponseReturnValue]:
-    """Return the view of a function: each argument is read from the HTTP source of its metadata."""
-    query, headers = variables_in(operation, "query"), variables_in(operation, "header")
-    properties = variables_in(operation, "body", "form")
-
-    def call(grant: Grant, **path: str) -> ResponseReturnValue:
-        used = current_identity().transport
-        values = {
-            **path,
-            **_read_query(_without_token(query, QUERY, used)),
-            **_read_headers(_without_token(headers, HEADER, used)),
-            **_read_properties(properties),
-        }
-        return respond(operation, call_function(source, operation, values))
-
-    call.__doc__ = f"Call {source}.{operation.name}."
-    return call
-
-
-def _without_token(
-    names: Iterable[str], location: str, used: TokenTransport | None
-) -> Iterable[str]:
-    """Return the names without that of the caller's access token, which no remote service gets."""
-    if used is None or used.location != location:
-        return names
-    return [name for name in names if name.lower() != used.name.lower()]
-
-
-def _read_query(names: Iterable[str]) -> JsonObject:
-    given = {name: request.args.getlist(name) for name in names}
-    return {name: texts if len(texts) > 1 else texts[0] for name, texts in given.items() if texts}
-
-
-def _read_headers(names: Iterable[str]) -> JsonObject:
-    return {name: request.headers[name] for name in names if name in request.headers}
-
-
-def _read_properties(names: Collection[str]) -> JsonObject:
-    body = read_body() if names else {}
-    return {name: body[name] for name in names if name in body}

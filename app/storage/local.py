@@ -18,9 +18,8 @@ from app.config import ConfigurationError
 from app.http.sent_files import OpenFile
 
 from .errors import ContainerExists, ContainerNotEmpty, ContainerNotFound, FileNotFound, translated
-from .names import is_name
 from .settings import StoreSettings
-from .store import MAX_LISTED, Json, Page, to_text
+from .store import MAX_LISTED, Json, Page, is_name, to_text
 
 #: Files that a request deletes with their container, in about 10 ms; a thread deletes the others.
 MAX_AT_ONCE = 1000

@@ -28,10 +28,9 @@ from .errors import (
     translated,
     unavailable,
 )
-from .names import is_name
 from .s3_answers import BoundedSession
 from .settings import StoreSettings
-from .store import MAX_LISTED, Json, Page, to_text
+from .store import MAX_LISTED, Json, Page, is_name, to_text
 
 #: Bytes of a file sent to S3 at once, and kept in memory until then.
 PART_BYTES = 8 * 1024 * 1024

@@ -1,5 +1,7 @@
-"""The interface of file stores, and the types that they return."""
+"""The interface of file stores: valid names, and the types that stores return."""
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -8,10 +10,23 @@ from typing import Protocol
 
 from app.http.sent_files import OpenFile
 
+from .errors import InvalidName
+
 Json = dict[str, object]
 
 #: Maximum containers, or files of a container, in one response.
 MAX_LISTED = 1000
+#: Maximum bytes of a container's or file's name in UTF-8, as in most file systems.
+MAX_NAME = 255
+#: Maximum characters of a name that is normalized: one of 255 bytes has at most 382 in Unicode's
+#: form NFD, which macOS sends. Longer ones take quadratic time.
+MAX_NORMALIZED = 382
+# Path separators, characters with a meaning on Windows, and surrogates and control characters.
+RESERVED_CHARACTERS = re.compile(r'[/\\:<>"|?*\ufffd]')
+# Windows devices, regardless of what follows the first dot.
+DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\.|\Z)", re.I)
+# Joiners, which occur in words and emojis; other invisible characters are refused.
+JOINERS = str.maketrans("", "", "\u200c\u200d")
 
 
 @dataclass(frozen=True)
@@ -96,3 +111,28 @@ def to_text(moment: float) -> str:
     """Return a Unix time as JavaScript writes it."""
     text = datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")
+
+
+def check_name(name: object) -> str:
+    """Return a name in Unicode's form NFC; raise InvalidName."""
+    if not isinstance(name, str) or len(name) > MAX_NORMALIZED:
+        raise InvalidName(name)
+    composed = unicodedata.normalize("NFC", name)
+    if not is_name(composed):
+        raise InvalidName(name)
+    return composed
+
+
+def is_name(name: str) -> bool:
+    """Return True if a name may be served."""
+    return (
+        bool(name)
+        # Before the normal form is computed, which takes quadratic time.
+        and len(name.encode(errors="replace")) <= MAX_NAME
+        and not name.startswith((".", " "))
+        and not name.endswith((".", " "))
+        and not RESERVED_CHARACTERS.search(name)
+        and not DEVICES.match(name)
+        and name.translate(JOINERS).isprintable()
+        and name == unicodedata.normalize("NFC", name)
+    )

@@ -23,9 +23,8 @@ from werkzeug.sansio.multipart import (
 from app.errors import quote
 
 from .errors import FileTooLarge, InvalidUpload, TypeNotAllowed
-from .names import check_name
 from .settings import StoreSettings
-from .store import Json, Store, Upload
+from .store import Json, Store, Upload, check_name
 from .types import FIRST_BYTES, begins_as, declared_type, refused_type, types_of
 
 #: Maximum parts of an upload, fields and files together.

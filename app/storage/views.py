@@ -26,9 +26,8 @@ from .errors import (
     StorageUnavailable,
     TypeNotAllowed,
 )
-from .names import check_name
 from .settings import StoreSettings
-from .store import Page, Store
+from .store import Page, Store, check_name
 from .types import PDF, SANDBOX, SANDBOX_OF_PDF, SHOWN, sent_type
 from .uploads import MULTIPART, FormReader
 

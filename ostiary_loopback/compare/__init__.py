@@ -1,1 +1,1 @@
-"""The same reading calls to a LoopBack 3 service and to Ostiary, and how their answers differ."""
+"""Comparing the responses of a LoopBack 3 service and of Ostiary to the same reading calls."""

@@ -29,12 +29,12 @@ class Json(NamedTuple):
 
 
 class NoAnswerError(Exception):
-    """A service did not answer; says why in a few words."""
+    """A service did not answer; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a service answered; `body` is None if it is too large to be compared."""
+    """The answer of a service; `body` is None if it is too large to be compared."""
 
     status: int
     content_type: str
@@ -43,7 +43,7 @@ class Answer:
 
     @property
     def known_size(self) -> int:
-        """The size, or MAX_READ of a larger answer: how much more was read depends on its parts."""
+        """The size, or MAX_READ for a larger answer, of which parts of any size are read."""
         return min(self.size, MAX_READ)
 
     @cached_property
@@ -61,7 +61,7 @@ class Service:
     """A service at the address of its API, such as `http://127.0.0.1:3000/api`."""
 
     def __init__(self, url: str) -> None:
-        """Raises ConfigurationError for what is no such address."""
+        """Raise ConfigurationError for an invalid address."""
         address = urlsplit(url)
         if address.scheme not in ("http", "https") or not address.hostname:
             raise ConfigurationError(f"{_shown_url(url)} is not an http or https address")
@@ -82,9 +82,9 @@ class Service:
     def send(
         self, verb: str, target: str, headers: Mapping[str, str], most: int = MAX_BODY
     ) -> Answer:
-        """Send a call below the root, once, following no redirect; raise NoAnswerError.
+        """Send a call below the root, once and without following redirects; raise NoAnswerError.
 
-        The answer has its body if that has at most `most` bytes.
+        The answer has its body if that is not larger than `most` bytes.
         """
         try:
             response = self._pool.urlopen(

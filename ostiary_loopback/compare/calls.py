@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 from app.connector.redaction import MASK, is_secret_name
 
 READING_VERBS = ("GET", "HEAD")
-# Words in the paths of GET routes that change something, or answer without an end.
+# Words in the paths of GET routes that change something, or whose response has no end.
 EFFECTS = frozenset(
     {
         *("login", "logout", "confirm", "verify", "reset", "reset-password", "change-password"),
@@ -21,7 +21,7 @@ MAX_PARAMETERS = 100
 # Characters of a value, and of a whole call, in a report.
 MAX_SHAPE = 32
 MAX_DESCRIPTION = 200
-# Words, numbers, UUIDs and ObjectIds; a token, an address or free text is none.
+# Words, numbers, UUIDs and ObjectIds, but not tokens, addresses and free text.
 _PLAIN_SEGMENT = re.compile(r"[A-Za-z0-9_-]{1,36}")
 _PLAIN_VALUE = re.compile(r"[A-Za-z_][\w.]{0,39}( (ASC|DESC))?", re.IGNORECASE)
 _TOKENS = "accesstokens"
@@ -52,10 +52,10 @@ def filtered(path: str, **parameters: object) -> Call:
 
 
 def read_call(verb: str, target: str, excepted: frozenset[str] = EFFECTS) -> Call | None:
-    """Return the call of a request, without what may be a token in its query.
+    """Return the call of a request, without parameters of its query that may be tokens.
 
-    None if it does not only read: another verb than GET and HEAD, or a path with an excepted word.
-    None, too, if it is no URL, or has too many parameters.
+    None if it may change something: another verb than GET and HEAD, or a path with an excepted
+    word. None, too, if the URL is invalid, or has too many parameters.
     """
     try:
         address = urlsplit(target)
@@ -68,7 +68,7 @@ def read_call(verb: str, target: str, excepted: frozenset[str] = EFFECTS) -> Cal
 
 
 def has_effect(path: str, excepted: frozenset[str] = EFFECTS) -> bool:
-    """Tell whether a GET of this path may change something: one of its segments is excepted."""
+    """Return True if a GET of this path may change something: one of its segments is excepted."""
     return any(unquote(segment).lower() in excepted for segment in path.split("/"))
 
 
@@ -85,7 +85,7 @@ def encoded(value: object) -> str:
 
 
 def shape(value: object) -> str:
-    """Describe a value without telling it: each letter is an `a`, each digit a `9`.
+    """Describe a value without revealing it: each letter is an `a`, each digit a `9`.
 
     >>> shape("Ada@example.com")
     '"Aaa@aaaaaaa.aaa"'
@@ -138,7 +138,7 @@ def _shown(name: str, value: str) -> str:
 
 
 def _masked(value: object, is_condition: bool, depth: int = 0) -> object:
-    """Return a filter whose conditions have shapes for values."""
+    """Return a filter with the shapes of the values in its conditions."""
     if depth > 12:
         return "…"
     if isinstance(value, dict):

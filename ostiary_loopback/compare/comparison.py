@@ -13,9 +13,10 @@ from .calls import Call, encoded
 from .differences import differences
 from .documented import Context
 from .kinds import HIDDEN_USER, MISSING_ROW, NO_ANSWER, OTHER_PAGE, Difference, Row
+from .operations import Document
 from .rate import Rate
 from .report import Report
-from .suggestions import Document, Seen
+from .suggestions import Seen, note_rows, suggested_calls
 
 #: Maximum bytes of the OpenAPI document of a compared service.
 MAX_DOCUMENT = 32 * 1024 * 1024
@@ -51,7 +52,7 @@ class Comparison:
     document: Document
     rate: Rate
     report: Report
-    # Those who are asked whether the new service has a row that another one does not get.
+    # The callers for whom the new service is asked for a row that another caller does not get.
     callers: Sequence[Caller] = (ANONYMOUS,)
     _seen: Seen = field(default_factory=Seen)
     # Paths of rows that the new service has.
@@ -62,14 +63,14 @@ class Comparison:
         for call in self._calls(recorded):
             answer = self._compare(call, caller)
             if answer:
-                self.document.note(call, answer, self._seen)
+                note_rows(self.document, call, answer, self._seen)
 
     def _calls(self, recorded: Sequence[Call]) -> Iterator[Call]:
-        yield from self.document.calls(self._seen)
+        yield from suggested_calls(self.document, self._seen)
         yield from recorded
 
     def _compare(self, call: Call, caller: Caller) -> Answer | None:
-        """Make a call to both; return the old answer, with whose rows others are made."""
+        """Make a call to both services; return the old answer, whose rows later calls use."""
         self.rate.wait()
         old = answer_of(self.old, call, caller.old)
         new = answer_of(self.new, call, caller.new)
@@ -81,8 +82,8 @@ class Comparison:
     ) -> list[Difference]:
         """Return how two answers differ; None is a service that did not answer.
 
-        `sent` are the headers of the call to the new service, which is asked for rows that it left
-        out: what it does not have is a missing row.
+        `sent` are the headers of the call to the new service, which is asked for the rows that it
+        left out: those that it does not have are missing rows.
         """
         if old is None or new is None:
             return [Difference(NO_ANSWER, "", _has_answered(old), _has_answered(new))]
@@ -93,7 +94,7 @@ class Comparison:
         ]
 
     def _checked(self, difference: Difference, context: Context, sent: Headers) -> Difference:
-        """Return a difference without its rows, as one of missing rows unless these are there."""
+        """Return a difference without its rows; of the kind MISSING_ROW if they do not exist."""
         lists = {HIDDEN_USER: context.users_path, OTHER_PAGE: context.list_path}
         kind = difference.kind
         if kind in lists and not self._has_rows(difference, lists[kind], context, sent):
@@ -103,21 +104,21 @@ class Comparison:
     def _has_rows(
         self, difference: Difference, path: str | None, context: Context, sent: Headers
     ) -> bool:
-        """Tell whether the new service has rows of a list that it leaves out of an answer."""
+        """Return True if the new service has the rows of a list that an answer leaves out."""
         if path is None:
             return False
         if difference.kind is OTHER_PAGE:
             rows = _paths(difference.old_rows, path, context.id_name)
             return all(self._is_present(row, sent) for row in rows)
         users = _paths(difference.old_rows, path, "id")
-        # Users in a list take the permission to list them.
+        # A list of users requires the permission to list them.
         hidden = [f"{path}{ONE_ROW}"] if difference.place.endswith("[]") else users
         return all(map(self._is_present, users)) and not any(
             self._answers(target, sent) for target in hidden
         )
 
     def _is_present(self, path: str, *sent: Headers) -> bool:
-        """Tell whether a call with these headers, or of one of the callers, reads a row."""
+        """Return True if a call with these headers, or of one of the callers, reads a row."""
         if path in self._present:
             return True
         asked = chain(sent, (headers(each.new) for each in self.callers))
@@ -127,7 +128,7 @@ class Comparison:
         return is_present
 
     def _answers(self, target: str, sent: Headers) -> bool:
-        """Tell whether the new service answers a GET."""
+        """Return True if the new service answers a GET with 200."""
         self.rate.wait()
         try:
             return self.new.send("GET", target, sent).status == HTTPStatus.OK

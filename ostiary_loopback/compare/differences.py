@@ -20,7 +20,7 @@ def differences(
     try:
         return _differences(call, old, new, context)
     except RecursionError:
-        # JSON may be nested so deeply that it can be read and not be compared.
+        # JSON that can be read may be nested too deeply to be compared.
         return [Difference(CONTENT, "", old.content_type, new.content_type)]
 
 
@@ -59,7 +59,7 @@ def _sizes(old: Answer, new: Answer) -> Difference:
 
 
 def _errors(old: object, new: object) -> Iterator[Difference]:
-    """Compare two errors of the same status: by their codes, where LoopBack has one."""
+    """Compare two errors of the same status by their codes, if LoopBack's has one."""
     before, after = error_of(old), error_of(new)
     code, other = before.get("code"), after.get("code")
     if code is not None and code != other:
@@ -69,5 +69,5 @@ def _errors(old: object, new: object) -> Iterator[Difference]:
 
 
 def _shown_code(code: object) -> str:
-    """Return a code, which is a word of the service; of anything else, its shape."""
+    """Return the code of an error; the shape of anything else."""
     return code if isinstance(code, str) and CODE.fullmatch(code) else shape(code)

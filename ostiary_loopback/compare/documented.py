@@ -1,7 +1,7 @@
-"""Which differences are documented: those that the rules and the design of Ostiary make.
+"""Which differences are documented: those that the rules and the design of Ostiary cause.
 
-None of them hides that a row is lost: of a row that is left out, the call, the filter and the row
-itself must say why, and that it is there is asked of the new service by `Comparison`.
+None of them hides that a row is lost: the call, the filter and the row itself must explain why a
+row is left out, and `Comparison` asks the new service whether it exists.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,34 +48,34 @@ from .values import rows_of
 
 REFUSED = (401, 403)
 _NOTHING = ("missing", "null")
-# Properties of users that LoopBack 3 leaves out or does not have, and what they are here.
+# Properties of users that LoopBack 3 leaves out or does not have, and their values here.
 _OF_ACCOUNTS = {"created": None, "emailVerified": "false"}
 # Properties of roles that Ostiary does not have.
 _OF_ROLES = ("created", "modified", "description")
 # An error of Ostiary for a condition on a property that a model does not have.
 _UNKNOWN_PROPERTY = "There is no property"
-# One for an include of what is embedded in a row.
+# An error of Ostiary for an include with a scope of objects that are embedded in a row.
 _EMBEDDED_SCOPE = "takes no scope: what is embedded"
 
 
 class Context(NamedTuple):
-    """What the document of the new service says of a call."""
+    """Facts about a call, from the OpenAPI document of the new service."""
 
-    # Rules let the new service answer the call for the caller's own rows, or own record.
+    # Whether rules allow the call for the caller's own rows, or for the caller's own record.
     is_own_rows: bool = False
     is_own_record: bool = False
-    # It answers with the first row of a list; or with the rows of a list.
+    # Whether the answer is the first row of a list, or the rows of a list.
     is_first: bool = False
     is_list: bool = False
-    # The rows of the answer are users, or one of the rows of a relation to them.
+    # Whether there are users among the rows of the answer.
     is_users: bool = False
-    # The property with their ids; and those of models whose ids have another name than `id`.
+    # The property with the ids of the rows, and those of all models whose ids are not named `id`.
     id_name: str = "id"
     id_names: Sequence[str] = ()
-    # The path of their list, and of that of users.
+    # The path of the list of these rows, and that of the list of users.
     list_path: str | None = None
     users_path: str | None = None
-    # Names of relations that lead to users, to roles, and those through a model between both.
+    # The names of relations to users and to roles, and of those through a third model.
     user_relations: frozenset[str] = frozenset()
     role_relations: frozenset[str] = frozenset()
     linked: frozenset[str] = frozenset()
@@ -111,7 +111,7 @@ def _place(place: str, call: Call) -> tuple[str, str]:
 
 
 def _relation(call: Call) -> str:
-    """Return the name of the relation that a call reads, nothing if it reads none."""
+    """Return the name of the relation that a call reads, or an empty text."""
     return call.path.rstrip("/").rpartition("/")[2] if _is_relation(call.path) else ""
 
 
@@ -124,7 +124,7 @@ def _of_roles(difference: Difference, call: Call, context: Context) -> Kind | No
     if difference.kind is MISSING and (parent or _relation(call)) in context.role_relations:
         return ROLE if name in _OF_ROLES else None
     if difference.kind in (MISSING_ROW, ADDED_ROW) and name in context.role_relations:
-        # Their ids may be others.
+        # The ids of these rows may be others.
         names = [
             sorted(str(row.get("name")) for row in rows)
             for rows in (difference.old_rows, difference.new_rows)
@@ -155,7 +155,7 @@ def _of_added_rows(difference: Difference, call: Call, context: Context) -> Kind
 
 
 def _is_other_page(difference: Difference, call: Call, context: Context) -> bool:
-    """Tell whether as many rows are on a page that may end or begin elsewhere."""
+    """Return True if both pages have the same number of rows, but may begin or end elsewhere."""
     is_same_size = len(difference.old_rows) == len(difference.new_rows) > 0
     is_top = difference.place == "[]" and (context.is_first or context.is_list)
     rows = 1 if context.is_first else int(difference.old.partition(" ")[0])
@@ -211,18 +211,18 @@ def _refused_kind(new: Answer, context: Context) -> Kind:
 
 
 def _is_relation(path: str) -> bool:
-    """Tell whether a path has more than a model, an id and `exists` or `count`."""
+    """Return True if a path has more than a model, an id and `exists` or `count`."""
     segments = path.strip("/").split("/")
     return len(segments) > 2 and segments[-1] != "exists"
 
 
 def _names_relation(answer: Answer) -> bool:
-    """Tell whether the rules of the target of a relation refuse a call."""
+    """Return True if the rules of the target of a relation refuse a call."""
     details = error_of(answer.json.value if answer.json else None).get("details")
     return isinstance(details, dict) and "relation" in details
 
 
 def error_of(body: object) -> Mapping[str, Any]:
-    """Return the error of a body; an empty one of a body that is none."""
+    """Return the error in a body; an empty object if it has none."""
     error = body.get("error") if isinstance(body, dict) else None
     return error if isinstance(error, dict) else {}

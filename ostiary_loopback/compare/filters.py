@@ -1,4 +1,4 @@
-"""What the filter of a call asks for, where LoopBack 3 reads it otherwise."""
+"""The parts of a call's filter that LoopBack 3 reads differently."""
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import ge, gt, le, lt
@@ -14,7 +14,7 @@ from .kinds import Row
 from .orders import Order, fold
 
 Query = Sequence[tuple[str, str]]
-# With these, databases of SQL find no rows without a value.
+# Operators with which SQL databases find no rows without a value.
 _NEGATED = frozenset({"neq", "nin", "nlike", "nilike"})
 _COMPARES: Mapping[str, Callable[..., bool]] = {
     "gt": gt,
@@ -26,12 +26,12 @@ _COMPARES: Mapping[str, Callable[..., bool]] = {
 
 
 def is_limited_include(query: Query, relation: str) -> bool:
-    """Tell whether a filter includes a relation with a limit."""
+    """Return True if a filter includes a relation with a limit."""
     return "limit" in _scope(query, relation)
 
 
 def is_whole_page(query: Query, rows: int, is_first: bool) -> bool:
-    """Tell whether a filter without conditions has left out rows before or after so many."""
+    """Return True if a filter without conditions may leave out rows before or after these."""
     given = _filter(query)
     skips = bool(given.get("skip", given.get("offset")))
     is_full = is_first or str(given.get("limit")) == str(rows)
@@ -51,7 +51,7 @@ def order_of(query: Query, relation: str) -> Order | None:
 
 
 def compares_letters(query: Query, rows: Sequence[Row], is_old: bool) -> bool:
-    """Tell whether rows fulfil a range of text by letter alone, or by code point alone if new."""
+    """Return True if rows match a range of texts only by letter, or only by code point if new."""
     ranges = [
         (name, word, operand if word == "between" else [operand])
         for name, condition in _conditions(query)
@@ -68,7 +68,7 @@ def compares_letters(query: Query, rows: Sequence[Row], is_old: bool) -> bool:
 
 
 def _fulfils(word: str, value: object, operands: Any) -> tuple[bool, bool] | None:
-    """Return whether a text fulfils a condition by letter, and by code point."""
+    """Return whether a text matches a condition by letter, and whether by code point."""
     texts = [value, *operands] if isinstance(operands, list) else []
     if not all(isinstance(text, str) for text in texts) or len(texts) != 2 + (word == "between"):
         return None
@@ -93,7 +93,7 @@ def _conditions(query: Query) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def selects_without_value(query: Query, rows: Sequence[Row]) -> bool:
-    """Tell whether a filter excludes values of a property, and all these rows have none there."""
+    """Return True if a filter excludes values of a property that none of these rows has."""
     excluded = [name for name, condition in _conditions(query) if condition.keys() & _NEGATED]
     is_without = (any(row.get(name) is None for name in excluded) for row in rows)
     return bool(rows) and all(is_without)

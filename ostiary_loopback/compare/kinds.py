@@ -12,12 +12,12 @@ class Kind(NamedTuple):
     meaning: str
 
 
-# Clients read the same in these.
+# Kinds with which clients read the same values.
 DATE = Kind("date", True, "the same moment, written in another way")
 KEY_ORDER = Kind("key order", True, "the keys of an object are in another order")
 NULL = Kind("null", True, "a property is null in one answer and missing in the other")
 ERROR_TEXT = Kind("error text", True, "errors of the same status and code have other words")
-# What docs/compatibility.md says.
+# Kinds that docs/compatibility.md documents.
 REFUSAL = Kind("refusal", True, "both refuse, one with 401 and the other with 403")
 HIDDEN_ROW = Kind("hidden row", True, "refused, and as if the row did not exist")
 OWN_ROWS = Kind("own rows", True, "refused, and answered with the rows of the caller alone")
@@ -37,7 +37,7 @@ ACCOUNT = Kind("account", True, "users have properties that they have in every a
 ROLE = Kind("role", True, "roles have a name, and an id of their own, alone")
 EMAIL = Kind("email", True, "emails are in lower case")
 SESSIONS = Kind("sessions", True, "access tokens are listed without their values")
-# Everything else.
+# All other kinds, which are not documented.
 STATUS = Kind("status", False, "the statuses differ")
 ALLOWED = Kind("allowed", False, "the old service refuses, and the new one answers")
 ERROR_CODE = Kind("error code", False, "errors of the same status have different codes")
@@ -66,12 +66,12 @@ Row = Mapping[str, Any]
 
 
 class Difference(NamedTuple):
-    """A difference, the place in the answers, and what both have there, as a report may show it."""
+    """A difference: its kind, its place in the answers, and both values as a report shows them."""
 
     kind: Kind
     place: str
     old: str
     new: str
-    # The rows that it is about, of each answer. No report has them.
+    # The rows of each answer that differ; no report has them.
     old_rows: Sequence[Row] = ()
     new_rows: Sequence[Row] = ()

@@ -13,10 +13,10 @@ Key = Callable[[Any], Any]
 
 
 def order_kind(order: Order, id_name: str, old: Sequence[Row], new: Sequence[Row]) -> Kind | None:
-    """Return the documented kind of two orders of the same rows, None if it is none of them.
+    """Return the documented kind of two orders of the same rows, or None.
 
-    The new one must be that of Ostiary: by code point, and rows without a value first; by the ids
-    without an order.
+    The new one must be that of Ostiary: by code point, with rows without a value first; by the ids
+    if the filter has no order.
     """
     if not order:
         return TIES if is_ordered([(id_name, False)], new) else None
@@ -33,7 +33,7 @@ def order_kind(order: Order, id_name: str, old: Sequence[Row], new: Sequence[Row
 
 
 def is_ordered(order: Order, rows: Sequence[Row], key: Key = lambda value: value) -> bool:
-    """Tell whether rows are in an order, whatever that of ties is."""
+    """Return True if rows are in an order, whatever that of ties is."""
     try:
         return all(_precedes(order, first, second, key) for first, second in pairwise(rows))
     except TypeError:
@@ -41,7 +41,7 @@ def is_ordered(order: Order, rows: Sequence[Row], key: Key = lambda value: value
 
 
 def fold(value: Any) -> Any:
-    """Return a text without the case and the accents of its letters, as most collations read it."""
+    """Return a text without case and accents, as most collations compare it."""
     if not isinstance(value, str):
         return value
     return "".join(char for char in normalize("NFKD", value) if not combining(char)).casefold()
@@ -60,7 +60,7 @@ def _sortable(value: Any, key: Key) -> tuple[Any, ...]:
 
 
 def _shows(order: Order, rows: Sequence[Row]) -> bool:
-    """Tell whether rows have the properties of an order, which `fields` may leave out."""
+    """Return True if rows have the properties of an order, which `fields` may leave out."""
     return all(any(name in row for row in rows) for name, _ in order)
 
 

@@ -5,7 +5,7 @@ import time
 
 
 class Rate:
-    """Lets `number` calls pass in a second, evenly; several threads may ask."""
+    """Allows `number` calls in a second, at even intervals, to several threads together."""
 
     def __init__(self, number: float) -> None:
         self._interval = 1 / number
@@ -13,13 +13,13 @@ class Rate:
         self._lock = threading.Lock()
 
     def wait(self) -> None:
-        """Wait for the turn of a call."""
+        """Wait until a call is allowed."""
         with self._lock:
             turn = self._next = max(self._next + self._interval, time.monotonic())
         time.sleep(max(0.0, turn - time.monotonic()))
 
     def take(self) -> bool:
-        """Take the turn of a call if it has come; tell whether it has."""
+        """Return True if a call is allowed now, and count it."""
         with self._lock:
             now = time.monotonic()
             if now < self._next:

@@ -25,7 +25,7 @@ _ESCAPED = re.compile(r"\\x([0-9A-F]{2})")
 def recorded_calls(file: Path, root: str, excepted: frozenset[str]) -> list[Call]:
     """Return the different reading calls below the root of an API that a file has.
 
-    What may be a token is left out of them. Raises ConfigurationError if the file has no calls.
+    Parameters that may be tokens are left out. Raises ConfigurationError if the file has no calls.
     """
     try:
         requests = list(_har(file)) if _is_har(file) else _log(file)
@@ -67,7 +67,7 @@ def _reading(requests: Any, root: str, excepted: frozenset[str]) -> Iterator[Cal
         try:
             address = urlsplit(target)
         except ValueError:
-            # Whoever has called a service may have sent anything.
+            # Clients may have sent anything.
             continue
         path = below(root, address.path)
         call = read_call(verb, f"{path}?{address.query}", excepted) if path else None

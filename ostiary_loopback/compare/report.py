@@ -25,11 +25,11 @@ class _Found:
 
 @dataclass
 class Report:
-    """What was compared; threads may add to it. It has no bodies, tokens or values of rows."""
+    """The results of a comparison, without bodies, tokens and values of rows; it is thread-safe."""
 
     compared: int = 0
     different: int = 0
-    # Calls that were not compared, or not made, by the reason.
+    # The number of calls that were not compared, or not made, by reason.
     others: Counter[str] = field(default_factory=Counter)
     found: dict[str, _Found] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)

@@ -1,6 +1,5 @@
 """Reading calls that the OpenAPI document of the new service suggests, with values of its rows."""
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,102 +8,96 @@ from http import HTTPStatus
 from itertools import islice
 from typing import Any
 
-from app.config import ConfigurationError
-
 from .answers import Answer
 from .calls import Call, encoded, filtered
-from .documented import Context
+from .operations import Document, Operation, Schema
 
-# Rows of a list, and the number of those of which single rows and relations are read.
+# The number of rows of a list, and of those that are also read by id and with their relations.
 LIMIT = 100
 SINGLE_ROWS = 2
-# Different values of a property with which filters are tried.
+# The number of different values of a property in filters, and the maximum length of one.
 VALUES = 2
 MAX_VALUE_LENGTH = 100
-# Operators that LoopBack 3 has for all databases, and what they are given.
+# Operators that LoopBack 3 has for all databases: with comparable values, and with lists.
 _ORDERED = ("gt", "gte", "lt", "lte", "between")
 _LISTS = ("inq", "nin")
 _EMAIL = "email"
 _PATTERNS = ("like", "nlike", "regexp")
 LISTING = filtered("", filter={"limit": LIMIT}).query
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
-_LINK = "/rel/{fk}"
 _WORD = re.compile(r"[A-Za-z0-9]{2,12}")
-_METHODS = re.compile(r"find|findById|findOne|count|exists|__(get|count|findById)__.+")
-_RELATION = re.compile(r"__[A-Za-z]+__")
-_OWN_ROWS = ("find", "findOne", "count")
-# The name of users in the document, whatever their path is; and that of the schema of roles.
-_USERS = "users"
-_ROLE = "Role"
-# The end of the names of schemas of rows that may have related rows.
-_WITH_RELATIONS = "WithRelations"
-_REFERENCE = "#/components/schemas/"
-# Methods that LoopBack 3 does not have.
-_ADDED_METHODS = {"__get__audit"}
-# Ids that no row has, by the form of those that are seen.
+# Ids that no row has, by the form of the ids of rows.
 _MISSING_IDS = {
     re.compile(r"\d+"): "2147483647",
     re.compile(r"[0-9a-f]{24}"): "f" * 24,
     re.compile(r"[0-9a-fA-F-]{36}"): "ffffffff-ffff-4fff-bfff-ffffffffffff",
 }
-
-# Rounds of calls: with ids that were seen in the one before, of rows that the caller cannot list.
+# The number of rounds of calls: the second one uses ids from answers to the first, such as those
+# of rows that the caller cannot list.
 ROUNDS = 2
-
-Schema = Mapping[str, Any]
 Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Operation:
-    """A GET operation of the document."""
-
-    path: str
-    model: str
-    method: str
-    # The rules allow it for the caller's own rows.
-    is_owners: bool
-    # The name of the schema of its filters: that of the model that it reads.
-    schema: str
-    properties: Mapping[str, Schema]
-    relations: Sequence[str]
-    # The names of the schemas of the rows in its answer, and the property with their ids.
-    answers: frozenset[str]
-    id_name: str
-
-    @property
-    def name(self) -> str:
-        """The name of the method; without that of the relation, for one."""
-        relation = _RELATION.match(self.method)
-        return relation[0] if relation else self.method
-
-    @property
-    def relation(self) -> str | None:
-        """The name of the relation that it reads, all rows or the one."""
-        return self.method.removeprefix("__get__") if self.name == "__get__" else None
 
 
 @dataclass
 class Seen:
-    """Ids and values of rows in the answers so far, with which further calls are made."""
+    """Ids and values of rows in the answers so far, which further calls use."""
 
-    # By the path of a list.
+    # Ids by the path of a list, and values by the path and the property.
     ids: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
     values: dict[tuple[str, str], list[Any]] = field(default_factory=lambda: defaultdict(list))
-    # Lists that were whole with LIMIT, so that they may be read without one.
+    # The paths of lists with fewer rows than LIMIT, which are also read without a limit.
     short: set[str] = field(default_factory=set)
 
     def add_ids(self, path: str, rows: Sequence[Row], id_name: str) -> None:
-        """Note the ids of rows below the path of a list."""
+        """Record the ids of rows below the path of a list."""
         for row in rows:
             if isinstance(row.get(id_name), str | int):
                 _note(self.ids[path], row[id_name], SINGLE_ROWS)
 
     def add_values(self, path: str, rows: Sequence[Row]) -> None:
-        """Note the values of rows of the list of a model."""
+        """Record the values of rows of the list of a model."""
         for name, value in (entry for row in rows for entry in row.items()):
             if isinstance(value, str | int | float) and len(str(value)) <= MAX_VALUE_LENGTH:
                 _note(self.values[path, name], value, VALUES)
+
+
+def suggested_calls(document: Document, seen: Seen) -> Iterator[Call]:
+    """Yield the calls; later ones use the ids and values that `note_rows` adds to `seen`."""
+    made: set[tuple[str, str]] = set()
+    for _ in range(ROUNDS):
+        for call in _round(document, seen):
+            key = call.verb, call.target
+            if key not in made:
+                made.add(key)
+                yield call
+
+
+def _round(document: Document, seen: Seen) -> Iterator[Call]:
+    for name, make_calls in _CALLS.items():
+        for entry in document.operations:
+            if entry.name == name:
+                yield from make_calls(entry, seen)
+
+
+def note_rows(document: Document, call: Call, answer: Answer, seen: Seen) -> None:
+    """Add the ids and values of the rows of a list, or of a relation, to `seen`."""
+    entry = document.operation(call.path)
+    if entry is None or entry.name not in ("find", "__get__") or call.query != LISTING:
+        return
+    rows = _rows_of(answer)
+    seen.add_ids(call.path, rows, entry.id_name)
+    if entry.name == "find":
+        seen.add_values(entry.path, rows)
+        if answer.status != HTTPStatus.OK or len(rows) < LIMIT:
+            seen.short.add(entry.path)
+    elif entry.schema in document.lists:
+        seen.add_ids(document.lists[entry.schema], rows, entry.id_name)
+
+
+def _rows_of(answer: Answer) -> list[Row]:
+    """Return the rows of a list, or the row of a relation to one."""
+    value = answer.json.value if answer.status == HTTPStatus.OK and answer.json else None
+    return [row for row in (value if isinstance(value, list) else [value]) if isinstance(row, dict)]
 
 
 def _note(values: list[Any], value: object, most: int) -> None:
@@ -112,199 +105,8 @@ def _note(values: list[Any], value: object, most: int) -> None:
         values.append(value)
 
 
-class Document:
-    """The operations of an OpenAPI document that only read."""
-
-    def __init__(self, document: object) -> None:
-        """Raises ConfigurationError for what is no document of Ostiary."""
-        try:
-            self.operations = list(_operations(document))
-        except (AttributeError, KeyError, TypeError, ValueError):
-            raise ConfigurationError("the new service's openapi.json is not Ostiary's") from None
-        lists = [entry for entry in self.operations if entry.method == "find"]
-        self._lists = {entry.schema: entry.path for entry in lists}
-        self._users_path = min(
-            (entry.path for entry in lists if entry.model == _USERS), key=len, default=None
-        )
-        self._users = frozenset[str]().union(
-            *(entry.answers for entry in self.operations if entry.path == self._users_path)
-        )
-        leading = list(_leading(document))
-        self._context = Context(
-            id_names=sorted({entry.id_name for entry in self.operations} - {"id"}),
-            users_path=self._users_path,
-            user_relations=frozenset(name for name, schemas in leading if schemas & self._users),
-            role_relations=frozenset(name for name, schemas in leading if _ROLE in schemas),
-            linked=frozenset(_linked(document)),
-        )
-        self._by_segments = [(_segments(entry.path), entry) for entry in self.operations]
-
-    def operation(self, path: str) -> Operation | None:
-        """Return the operation that a path calls, if there is one: words precede arguments."""
-        segments = _segments(path)
-        matching = [
-            (sum(part.startswith("{") for part in pattern), entry)
-            for pattern, entry in self._by_segments
-            if len(pattern) == len(segments) and all(map(_matches, pattern, segments))
-        ]
-        return min(matching, key=lambda each: each[0])[1] if matching else None
-
-    def context(self, call: Call) -> Context:
-        """Return what the document says of a call."""
-        entry = self.operation(call.path)
-        if entry is None:
-            return self._context
-        is_existence = entry.method == "exists" or (call.verb, entry.method) == ("HEAD", "findById")
-        return self._context._replace(
-            is_own_rows=entry.is_owners and entry.method in _OWN_ROWS,
-            is_own_record=entry.model == _USERS and is_existence,
-            is_first=entry.method == "findOne",
-            is_list=entry.method == "find",
-            is_users=bool(entry.answers & self._users),
-            id_name=entry.id_name,
-            list_path=self._lists.get(entry.schema),
-        )
-
-    def calls(self, seen: Seen) -> Iterator[Call]:
-        """Yield the calls; later ones are made of what `note` adds to `seen`."""
-        made: set[tuple[str, str]] = set()
-        for _ in range(ROUNDS):
-            for call in self._round(seen):
-                key = call.verb, call.target
-                if key not in made:
-                    made.add(key)
-                    yield call
-
-    def _round(self, seen: Seen) -> Iterator[Call]:
-        for name, make_calls in _CALLS.items():
-            for entry in self.operations:
-                if entry.name == name:
-                    yield from make_calls(entry, seen)
-
-    def note(self, call: Call, answer: Answer, seen: Seen) -> None:
-        """Add the rows of a list, or of a relation, to what is seen."""
-        entry = self.operation(call.path)
-        if entry is None or entry.name not in ("find", "__get__") or call.query != LISTING:
-            return
-        rows = _rows_of(answer)
-        seen.add_ids(call.path, rows, entry.id_name)
-        if entry.name == "find":
-            seen.add_values(entry.path, rows)
-            if answer.status != HTTPStatus.OK or len(rows) < LIMIT:
-                seen.short.add(entry.path)
-        elif entry.schema in self._lists:
-            seen.add_ids(self._lists[entry.schema], rows, entry.id_name)
-
-
-def _rows_of(answer: Answer) -> list[Row]:
-    """Return the rows of a list, or the one of a relation to one."""
-    value = answer.json.value if answer.status == HTTPStatus.OK and answer.json else None
-    return [row for row in (value if isinstance(value, list) else [value]) if isinstance(row, dict)]
-
-
-def _segments(path: str) -> list[str]:
-    return path.strip("/").split("/")
-
-
-def _matches(pattern: str, segment: str) -> bool:
-    return pattern.startswith("{") or pattern.lower() == segment.lower()
-
-
-def _operations(document: Any) -> Iterator[Operation]:
-    schemas = document["components"]["schemas"]
-    id_names = dict(_id_names(document))
-    for path, item in document["paths"].items():
-        described = item.get("get")
-        if described is None:
-            continue
-        model, _, name = described["operationId"].partition(".")
-        method = name.removesuffix("__get") or name
-        if not _METHODS.fullmatch(method) or method in _ADDED_METHODS:
-            continue
-        parameters = _own_parameters(described)
-        schema, where, relations = _filter_schemas(parameters, schemas)
-        if method.startswith("__get__") and not any(each["name"] == "count" for each in parameters):
-            # LoopBack 3 has no filter for a relation to one row.
-            relations = []
-        is_owners = "For the owner" in described.get("description", "")
-        answers = _schemas_of(described["responses"].get("200", {}))
-        id_name = next((id_names[name] for name in answers if name in id_names), "id")
-        yield Operation(path, model, method, is_owners, schema, where, relations, answers, id_name)
-
-
-def _own_parameters(described: Schema) -> list[Schema]:
-    """Return the parameters of an operation but the headers that many have in common."""
-    return [each for each in described.get("parameters", ()) if "$ref" not in each]
-
-
-def _schemas_of(described: object) -> frozenset[str]:
-    """Return the names of the schemas of rows that a response, or a property, refers to."""
-    text = json.dumps(described)
-    return frozenset(
-        name.removesuffix(_WITH_RELATIONS) for name in re.findall(rf'"{_REFERENCE}(\w+)"', text)
-    )
-
-
-def _leading(document: Any) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the names of relations, each with the names of the schemas of its rows."""
-    for name, schema in document["components"]["schemas"].items():
-        if name.endswith(_WITH_RELATIONS):
-            for relation, described in schema["properties"].items():
-                yield relation, _schemas_of(described)
-
-
-def _id_names(document: Any) -> Iterator[tuple[str, str]]:
-    """Yield the names of schemas of rows, each with that of the property that has the id."""
-    schemas = document["components"]["schemas"]
-    for item in document["paths"].values():
-        described = item.get("get", {})
-        if not described.get("operationId", "").endswith(".findById"):
-            continue
-        parameters = _own_parameters(described)
-        [id_schema] = [each["schema"] for each in parameters if each["in"] == "path"]
-        for name in _schemas_of(described["responses"]["200"]):
-            properties = schemas[name]["properties"]
-            if "id" not in properties:
-                found = [key for key in properties if _is_id(properties[key], id_schema)]
-                yield name, found[0] if len(found) == 1 else "id"
-
-
-def _is_id(schema: Schema, id_schema: Schema) -> bool:
-    """Tell whether the schema of a property is that of the ids in paths."""
-    plain = {key: value for key, value in schema.items() if key not in ("readOnly", "examples")}
-    return schema.get("readOnly", False) and plain == id_schema
-
-
-def _linked(document: Any) -> Iterator[str]:
-    """Yield the names of relations whose rows are linked by a model between both."""
-    for path in document["paths"]:
-        if path.endswith(_LINK):
-            yield path.removesuffix(_LINK).rpartition("/")[2]
-
-
-def _filter_schemas(parameters: Sequence[Schema], schemas: Schema) -> tuple[str, Schema, list[str]]:
-    """Return the name of the schema, the properties of `where`, the relations of `include`."""
-    for parameter in parameters:
-        reference = parameter["schema"].get("contentSchema", {}).get("$ref")
-        if reference:
-            name = reference.rpartition("/")[2]
-            schema = schemas[name]
-            if parameter["name"] == "where":
-                return name, schema["properties"], []
-            where = schemas[schema["properties"]["where"]["$ref"].rpartition("/")[2]]
-            return name, where["properties"], _relations(schema["properties"]["include"])
-    return "", {}, []
-
-
-def _relations(include: Schema) -> list[str]:
-    for choice in include["items"].get("anyOf", ()):
-        if "enum" in choice:
-            return list(choice["enum"])
-    return []
-
-
 def _lists(entry: Operation, seen: Seen) -> Iterator[Call]:
-    # Its answer is where the values come from.
+    # The values of other calls are from its answer.
     yield Call("GET", entry.path, LISTING)
     if entry.path in seen.short:
         yield Call("GET", entry.path)
@@ -320,7 +122,7 @@ def _pages(entry: Operation, seen: Seen) -> Iterator[dict[str, Any]]:
     yield {"limit": 3, "skip": 1}
     yield {"limit": 3, "offset": 1, "order": f"{entry.id_name} DESC"}
     for name, schema in entry.properties.items():
-        # The old service may not have a property of which it has shown no value.
+        # A property without a value in the answers may not exist at the old service.
         if "gt" in _operators(schema) and seen.values.get((entry.path, name)):
             yield {"order": f"{name} ASC", "limit": LIMIT}
             yield {"order": [f"{name} DESC", f"{entry.id_name} ASC"], "limit": LIMIT}
@@ -352,7 +154,7 @@ def _conditions(entry: Operation, seen: Seen) -> Iterator[dict[str, Any]]:
             yield simple[-1]
             operators = _operators(schema)
             if name == _EMAIL:
-                # Emails are in lower case in the new service, and in another order.
+                # The new service stores emails in lower case, so that their order is another one.
                 operators = {word: operators[word] for word in operators if word not in _ORDERED}
             yield from ({name: operands} for operands in _operands(operators, values))
     if len(simple) > 1:
@@ -406,7 +208,7 @@ def _rows(entry: Operation, seen: Seen) -> Iterator[Call]:
 
 
 def _ids(seen: Seen, path: str) -> list[Any]:
-    """Return ids of rows of a list, and one of their form that no row has."""
+    """Return ids of rows of a list, and one of the same form that no row has."""
     ids = list(seen.ids.get(path, ()))
     for form, missing in _MISSING_IDS.items():
         if ids and form.fullmatch(str(ids[0])):
@@ -440,7 +242,7 @@ _CALLS: Mapping[str, Callable[[Operation, Seen], Iterator[Call]]] = {
     "find": _lists,
     "count": _counts,
     "findOne": _first_rows,
-    # Of relations; they show ids of rows that the caller cannot list.
+    # Calls of relations, whose answers contain ids of rows that the caller cannot list.
     "__get__": _related,
     "findById": _rows,
     "exists": _of_each_row,

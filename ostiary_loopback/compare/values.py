@@ -24,19 +24,19 @@ from .kinds import (
     Row,
 )
 
-# Objects and lists in one another, beyond which an answer is compared as text.
+# Maximum levels of objects and lists; an answer with more is compared as text.
 MAX_DEPTH = 32
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
 
 
 @dataclass(frozen=True)
 class Values:
-    """How values differ; `id_names` are properties with ids, by which rows are found in lists."""
+    """Compares values; `id_names` are properties with ids, by which rows of lists are matched."""
 
     id_names: Sequence[str]
 
     def compare(self, old: object, new: object, place: str, depth: int = 0) -> Iterator[Difference]:
-        """Yield the differences of two values; `place` is that of both."""
+        """Yield the differences of two values at the same `place`."""
         if isinstance(old, dict) and isinstance(new, dict) and depth < MAX_DEPTH:
             yield from self._objects(old, new, place, depth)
         elif isinstance(old, list) and isinstance(new, list) and depth < MAX_DEPTH:

@@ -1,4 +1,4 @@
-"""Writing rows in batches: those that are new, with what they refer to, each batch at once."""
+"""Writing the new rows of a source in batches, and their references to other rows."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,10 +21,10 @@ from .source_models import SourceModel
 from .sources.base import Placed, Row, Source
 from .values import InvalidValue
 
-# Rows of one transaction.
+# The number of rows in a transaction.
 BATCH = 1000
 SAVEPOINT = "moved_rows"
-# Of values that no type of Python holds, such as dates after the year 9999; InvalidValue is one.
+# Errors for values that Python cannot hold, such as dates after the year 9999; InvalidValue is one.
 UNREADABLE = (ValueError, ArithmeticError)
 
 Values = dict[str, Any]
@@ -38,17 +38,17 @@ class Plan:
     table: Table
     # Returns the values of the columns; raises Refused, LeftOut or InvalidValue.
     convert: Callable[[Row], Values]
-    # The columns by which a row is known as already there.
+    # The columns that identify a row that exists already.
     key: Sequence[str] = ("id",)
-    # Whether positions in the source are no secrets, so that the journal may have them.
+    # Whether positions in the source are not secret, so that the journal may contain them.
     is_resumable: bool = True
-    # Columns that refer to rows of the same table, which are set when all are there, and what
-    # returns their values with the id of a row.
+    # Columns that refer to rows of the same table, which are set when all rows exist, and the
+    # function that returns their values with the id of a row.
     own_references: Sequence[str] = ()
     refer: Callable[[Row], Values] | None = None
-    # The properties of columns, where they have other names.
+    # The properties of columns with another name.
     properties: Mapping[str, str] = field(default_factory=dict)
-    # Returns what a row is called in lists, where its id is a secret.
+    # Returns the label of a row in lists, if its id is a secret.
     alias: Callable[[Row], object] | None = None
 
     @property
@@ -57,15 +57,15 @@ class Plan:
         return self.model.name
 
     def label(self, row: Row) -> object:
-        """Return what a row is called in lists; no secret."""
+        """Return the label of a row in lists, which is not a secret."""
         return self.alias(row) if self.alias else row.get(self.model.id_name)
 
     def dangling(self, column: Column[Any]) -> str:
-        """Return what is said of a reference to no row."""
+        """Return the message for a reference to a row that does not exist."""
         return dangling(self.property_of(column.name))
 
     def property_of(self, column: str) -> str:
-        """Return the name that a column has in the model."""
+        """Return the name of a column's property in the model."""
         return self.properties.get(column, column)
 
 
@@ -78,7 +78,7 @@ class Mover:
         self._moved = journal.moved
 
     def move(self, plan: Plan) -> None:
-        """Move the rows of a plan that were not moved yet."""
+        """Move the rows of a plan that have not been moved yet."""
         counts = self._moved.of(plan.name)
         if counts.is_done:
             return
@@ -128,7 +128,7 @@ class Mover:
     def _new(
         self, plan: Plan, rows: Sequence[tuple[object, Values]]
     ) -> list[tuple[object, Values]]:
-        """Return the rows that are not there yet."""
+        """Return the rows that do not exist yet."""
         columns = [plan.table.c[name] for name in plan.key]
         by_key = {tuple(values[name] for name in plan.key): (row, values) for row, values in rows}
         if not by_key:
@@ -142,7 +142,7 @@ class Mover:
     def _with_existing(
         self, plan: Plan, column: Column[Any], rows: list[tuple[object, Values]]
     ) -> list[tuple[object, Values]]:
-        """Return the rows whose reference is to a row; one that may be empty is emptied."""
+        """Return the rows; one with a reference to no row is refused, unless that may be empty."""
         missing = _missing(column, [values.get(column.name) for _, values in rows])
         if not missing:
             return rows
@@ -172,7 +172,7 @@ class Mover:
         return written
 
     def _refer(self, plan: Plan, refer: Callable[[Row], Values]) -> None:
-        """Set the references between rows of the same table, which are all there now."""
+        """Set the references between rows of the same table, which all exist now."""
         rows = self._source.rows(plan.model)
         while batch := list(islice(rows, BATCH)):
             found = [values for _, row in batch if (values := _reference(refer, row))]
@@ -183,7 +183,7 @@ class Mover:
                 self._journal.flush()
 
     def _refer_batch(self, plan: Plan, column: Column[Any], rows: Sequence[Values]) -> None:
-        """Set a reference of rows that have none yet, and are there."""
+        """Set a reference of existing rows that have none yet."""
         key = plan.table.c.id
         unset = select(key).where(key.in_([row["id"] for row in rows]), column.is_(None))
         stored = set(db.session.scalars(unset))
@@ -210,12 +210,12 @@ def _reference(refer: Callable[[Row], Values], row: Row) -> Values | None:
 
 
 def dangling(name: str) -> str:
-    """Return what is said of a property that refers to no row."""
+    """Return the message for a property that refers to a row that does not exist."""
     return f"{name} refers to a row that does not exist"
 
 
 def progress(name: str, length: int) -> Any:
-    """Return a progress bar; it shows nothing where the output is no terminal."""
+    """Return a progress bar, which is hidden unless the output is a terminal."""
     return click.progressbar(
         length=max(0, length), label=name, hidden=not sys.stdout.isatty(), update_min_steps=BATCH
     )
@@ -226,7 +226,7 @@ def _references(table: Table) -> list[Column[Any]]:
 
 
 def _missing(column: Column[Any], values: Sequence[Any]) -> set[Any]:
-    """Return those of the ids to which no row belongs."""
+    """Return the ids that no row has."""
     wanted = {value for value in values if value is not None}
     if not wanted:
         return wanted
@@ -257,7 +257,7 @@ def _try(plan: Plan, rows: Sequence[Values]) -> str | None:
 
 
 def _constraint(plan: Plan, error: IntegrityError) -> str:
-    """Return what an error says without values: those of PostgreSQL are in further lines."""
+    """Return the message of an error without values, which PostgreSQL writes on further lines."""
     if violated := violated_columns(error):
         names = " and ".join(sorted(map(plan.property_of, violated.columns)))
         return f"another row has the same {names}, which must be unique"

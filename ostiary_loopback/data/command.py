@@ -1,4 +1,4 @@
-"""What `ostiary loopback import --data` does: options, the project's database, and the move."""
+"""The rows of `ostiary loopback import --data`: options, the project's database, and the move."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -70,7 +70,7 @@ OPTIONS = (
 
 
 def data_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of rows to a command, which gets one argument of them, `data`."""
+    """Add the options for rows to a command, which gets them as one argument, `data`."""
 
     def call(
         source: str | None, no_tokens: bool, keep: Keep | None, zone: ZoneInfo, **others: Any
@@ -88,7 +88,7 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
 def import_rows(application: Application, data: DataOptions) -> Moved:
     """Move rows into the database of the project in the current folder.
 
-    Its tables are made before, by the project's first migration if it has none. Raises
+    Its tables are created before, by the project's first migration if it has none. Raises
     ClickException, and ConfigurationError for a project that cannot be loaded.
     """
     enter_project()
@@ -144,7 +144,7 @@ def _move(app: Flask, application: Application, data: DataOptions) -> Moved:
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set variables of the environment for a while."""
+    """Set environment variables within a block."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

@@ -19,7 +19,7 @@ NOTE = "kept"
 
 @dataclass(frozen=True)
 class Field:
-    """A property with what converts its values and what validates them today."""
+    """A property, with the functions that convert its values and validate them."""
 
     property: Property
     convert: Convert
@@ -78,7 +78,7 @@ class Fields:
         return list(self.unknown(row, known))
 
     def _default(self, property_: Property, label: object) -> object:
-        """Return what stands for a value that a row lacks."""
+        """Return the value for a property that a row lacks."""
         if not property_.required:
             return None
         if property_.default is None:
@@ -88,7 +88,7 @@ class Fields:
         return property_.default()
 
     def _validate(self, own: Field, value: object, label: object) -> None:
-        """Note a value that is kept, though the model would refuse it today."""
+        """Record a value that is kept, although the model would refuse it in a request."""
         try:
             for validator in own.validators:
                 validator(value)
@@ -96,5 +96,5 @@ class Fields:
             text = f"rows have a {own.property.name} that the model would refuse today"
             self._moved.add(self._model, NOTE, text, label)
         except TypeError:
-            # The validator is about values as JSON has them.
+            # The validator expects JSON values.
             return

@@ -19,7 +19,7 @@ from .source_models import SourceModel
 from .sources.base import Row
 from .values import InvalidValue, to_id, to_text, to_time
 
-# What the names of entries of providers.json end with.
+# The suffixes of the names of entries of providers.json.
 SUFFIXES = ("-login", "-link", "-token")
 
 

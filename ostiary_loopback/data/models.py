@@ -60,7 +60,7 @@ class Rows:
             if any(key.column.table is table for key in column.foreign_keys)
         ]
         own = [known for known in properties if known.column_name in self._own_references]
-        # What is to be noted of them is noted when the rows are written.
+        # The counts of this Moved are not used: they are recorded when the rows are written.
         self._own_fields = Fields(model.name, own, zone, Moved())
 
     def plan(self) -> Plan:
@@ -97,7 +97,7 @@ class Rows:
 
 
 def link_plans(app: Flask, source: Source, application: Application) -> Iterator[Plan]:
-    """Yield the plans of tables that take the place of the model between two others."""
+    """Yield the plans of tables that replace the model between two others."""
     models = json_models.of(app)
     tables = {definition.table for definition in models.definitions.values()}
     names = {definition.table: definition.name for definition in models.stored}
@@ -114,7 +114,7 @@ def link_plans(app: Flask, source: Source, application: Application) -> Iterator
 
 
 def _foreign_keys(models: Iterable[str]) -> list[str]:
-    """Return the names that LoopBack gives to the keys of such a model."""
+    """Return LoopBack's names for the foreign keys of such a model."""
     return [f"{name[:1].lower()}{name[1:]}Id" for name in models]
 
 

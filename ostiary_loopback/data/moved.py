@@ -1,4 +1,4 @@
-"""What a move has read, written and refused: counts, reasons, and the file of refused rows."""
+"""The outcome of a move: counts of rows, reasons, and the file of refused rows."""
 
 import json
 import os
@@ -12,14 +12,14 @@ from typing import Any
 MAX_REASONS = 1000
 #: Maximum characters of an id in lists.
 MAX_SHOWN = 255
-# The kind of reasons that the report begins with.
+# The kind of reasons that the report lists first.
 IMPORTANT = "IMPORTANT, not moved"
 DRY = " (dry run: nothing is written; rows that the project's database has are not looked at)"
 OTHER = "has one of many other reasons"
 
 
 def shown(row_id: object) -> str:
-    """Return an id as lists have it: no other value, and nothing that a terminal would obey."""
+    """Return an id as it is shown in lists: a short text without control characters."""
     if isinstance(row_id, Mapping | list | tuple | bytes):
         return f"({type(row_id).__name__})"
     text = str(row_id)[:MAX_SHOWN]
@@ -31,12 +31,12 @@ class Refused(Exception):  # noqa: N818
 
 
 class LeftOut(Exception):  # noqa: N818
-    """A row that nobody needs any more, such as an expired token; the text says why."""
+    """A row that is not needed any more, such as an expired token; the text says why."""
 
 
 @dataclass
 class Counts:
-    """Rows of one model; `total` are those of the source, `stored` those of our table now."""
+    """Counts of the rows of a model; `total` is of the source, `stored` of the table now."""
 
     total: int = 0
     read: int = 0
@@ -46,7 +46,7 @@ class Counts:
     left_out: int = 0
     stored: int = 0
     position: int | str | None = None
-    # Whether an earlier run may have written rows and not come to its end.
+    # Whether an earlier run may have written rows and was not completed.
     is_begun: bool = False
     is_done: bool = False
 
@@ -59,7 +59,7 @@ class Counts:
 
 @dataclass
 class Reason:
-    """Why rows of a model are refused, left out, or not as they were; with one of their ids."""
+    """The reason why rows of a model are refused, left out or changed, and one of their ids."""
 
     model: str
     kind: str
@@ -88,7 +88,7 @@ class Moved:
         return self.counts.setdefault(model, Counts())
 
     def add(self, model: str, kind: str, text: str, row_id: object = "", count: int = 1) -> None:
-        """Count a row, or some, under a reason."""
+        """Count rows for a reason."""
         key = (model, kind, text)
         if key not in self.reasons and len(self.reasons) >= MAX_REASONS:
             key = (model, kind, OTHER)
@@ -97,11 +97,11 @@ class Moved:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every row of the source is here, or was left out on purpose."""
+        """Whether every row of the source exists here, or was left out on purpose."""
         return all(counts.agrees and not counts.refused for counts in self.counts.values())
 
     def lines(self) -> Iterator[str]:
-        """Yield the report for people."""
+        """Yield the lines of the report."""
         yield f"Rows{DRY}" if self.dry_run else "Rows"
         reasons = [reason.line() for reason in self.reasons.values()]
         important = [line for line in reasons if line.startswith(f"  {IMPORTANT}")]
@@ -120,16 +120,16 @@ class Moved:
 
 
 class Journal:
-    """Keeps in a folder how far a move has come, and which rows were refused.
+    """Records the progress of a move and the refused rows, in files of a folder.
 
-    A run that was killed goes on after its last batch.
+    The next run after one that was killed continues after the last batch.
     """
 
     def __init__(self, folder: Path, source: str) -> None:
         self.moved = Moved()
         self._source = source
         self._path = folder / "journal.json"
-        # An empty name is a database that SQLite keeps in a file of its own, and deletes.
+        # With an empty name, SQLite keeps the database in a temporary file.
         self._lines = sqlite3.connect("")
         self._lines.execute("CREATE TABLE lines (line PRIMARY KEY) WITHOUT ROWID")
         folder.mkdir(parents=True, exist_ok=True)
@@ -141,7 +141,7 @@ class Journal:
         self.moved.refusals = self._refused
 
     def _keep_lines(self) -> None:
-        """Note the lines of earlier runs; a part of one is what a run was killed in."""
+        """Record the lines of earlier runs; remove an incomplete one, of a run that was killed."""
         end = 0
         while (line := self._file.readline()).endswith("\n"):
             self._is_new(line)
@@ -150,12 +150,12 @@ class Journal:
         self._file.truncate()
 
     def _is_new(self, line: str) -> bool:
-        """Note a line; tell whether the file did not have it."""
+        """Record a line; return True if it is new."""
         query = "INSERT OR IGNORE INTO lines VALUES (?)"
         return self._lines.execute(query, (line,)).rowcount == 1
 
     def _load(self) -> None:
-        """Take over an unfinished run on the same source."""
+        """Continue an unfinished run on the same source."""
         try:
             state: Mapping[str, Any] = json.loads(self._path.read_text())
             if state["source"] != self._source or state["is_finished"]:
@@ -173,7 +173,7 @@ class Journal:
         self.list(model, "refused", text, row_id)
 
     def list(self, model: str, kind: str, text: str, row_id: object) -> None:
-        """Record a row in the file, which has no line twice."""
+        """Record a row in the file, unless the line is there already."""
         self.moved.add(model, kind, text, row_id)
         entry = {"model": model, "id": shown(row_id), kind: text}
         line = json.dumps(entry, ensure_ascii=False) + "\n"
@@ -181,11 +181,11 @@ class Journal:
             self._file.write(line)
 
     def flush(self) -> None:
-        """Write the lines to the file, before the rows that they are about are committed."""
+        """Write the lines to the file, before the rows that they name are committed."""
         self._file.flush()
 
     def save(self, is_finished: bool = False) -> None:
-        """Write how far the move has come."""
+        """Write the progress of the move."""
         self.flush()
         state = {
             "source": self._source,
@@ -198,7 +198,7 @@ class Journal:
         written.replace(self._path)
 
     def close(self) -> None:
-        """Close the file; an empty one is deleted."""
+        """Close the file, and delete it if it is empty."""
         self._lines.close()
         self._file.flush()
         is_empty = self._file.tell() == 0

@@ -1,4 +1,4 @@
-"""Moves the rows of a LoopBack application into the database of an app."""
+"""Moving the rows of a LoopBack application into the database of an app."""
 
 import hashlib
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from .tokens import Tokens
 from .unchecked import list_unchecked
 from .users import Keep, Users
 
-# The folder in that of the project with the journal and the refused rows.
+# The folder in the project folder with the journal and the refused rows.
 FOLDER = "loopback-import"
 # LoopBack's own models whose rows are not moved, and why.
 NOT_MOVED = {
@@ -45,8 +45,8 @@ def move_rows(
 ) -> Moved:
     """Move the rows of a database, of the memory connector's file, or of a folder of dumps.
 
-    The app's database must have its tables. A run that was killed goes on where it ended, and a
-    further one adds what is new; rows that are there stay as they are. `timezone` is that of times
+    The app's database must have its tables. A run that was killed is continued by the next
+    one, and a further run adds new rows; existing rows are not changed. `timezone` is that of times
     without one. Raises SourceError, a ClickException.
     """
     with app.app_context(), open_source(source) as opened:
@@ -61,7 +61,7 @@ def move_rows(
 
 
 class _Move:
-    """Moves all that a source has."""
+    """Moves all rows of a source."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class _Move:
         self._users = declared.name if declared else "User"
 
     def run(self, keep: Keep | None, with_tokens: bool) -> None:
-        """Move users, what belongs to them, and then models."""
+        """Move users, then the rows that belong to them, and then those of models."""
         users = source_model(self._application, self._users, self._user_keys())
         if self._source.holder(users) and not self._moved.of(users.name).is_done:
             plan = Users(self._app, users, self._zone, keep, self._moved).plan(self._source)

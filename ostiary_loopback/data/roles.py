@@ -1,4 +1,4 @@
-"""Roles, and who has them."""
+"""Roles and role mappings."""
 
 from collections.abc import Collection
 from typing import cast
@@ -23,16 +23,16 @@ USER = "USER"
 
 
 class Roles:
-    """Creates the roles, which are few; tells the id that a role has here."""
+    """Creates the roles, of which there are few, and maps their ids in the source to those here."""
 
     def __init__(self, source: Source, journal: Journal) -> None:
         self._source = source
         self._journal = journal
-        # By their ids in the source, as text.
+        # The ids of roles by those in the source, as text.
         self._ids: dict[str, Id] = {}
 
     def move(self, model: SourceModel) -> None:
-        """Create the roles that are not there; those of the same name are the same role."""
+        """Create the roles that do not exist; a role of the same name is the same role."""
         counts = self._journal.moved.of(model.name)
         is_done = counts.is_done
         for _, row in self._source.rows(model):
@@ -56,7 +56,7 @@ class Roles:
         self._journal.save()
 
     def _find_or_create(self, given: object, name: object) -> tuple[Id | None, bool, str]:
-        """Return the id of a role, whether it is new, and why there is none."""
+        """Return the id of a role, whether it is new, and the reason if there is none."""
         try:
             check_role(str(name or ""))
         except ValidationError as error:

@@ -24,18 +24,18 @@ OWN: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class SourceModel:
-    """A model: its names of properties, and what its definition says of tables and columns."""
+    """A model: the names of its properties, and the settings of its tables and columns."""
 
     name: str
     # LoopBack's own model that it is or extends; PersistedModel for most.
     root: str = "PersistedModel"
     id_name: str = "id"
-    # The names of all properties that are known, each with the settings of its connectors.
+    # All known properties by name, each with the settings for connectors.
     properties: Mapping[str, Mapping[str, Any]] | None = None
     settings: Mapping[str, Any] | None = None
 
     def connector(self, name: str) -> Mapping[str, Any]:
-        """Return what the definition says for a connector, such as its table."""
+        """Return the settings of the definition for a connector, such as the table."""
         return as_mapping((self.settings or {}).get(name))
 
     def column(self, property_name: str, connector: str) -> str | None:

@@ -24,7 +24,7 @@ USUAL_TTL = 1209600.0
 ETERNAL = -1
 # The scope of a token that may do everything.
 DEFAULT_SCOPE = "DEFAULT"
-# Digits of its digest by which a token is known in lists.
+# The number of digits of its digest that identify a token in lists.
 SHOWN = 12
 
 
@@ -39,7 +39,7 @@ class Tokens:
         zone: tzinfo,
         moved: Moved,
     ) -> None:
-        """`users` are the names that `principalType` has for the users; it is empty otherwise."""
+        """`users` are the values of `principalType` for users, which may also be empty."""
         self._model = model
         self._users = users
         self._allows_eternal = allows_eternal
@@ -48,7 +48,7 @@ class Tokens:
         self._now = now()
 
     def plan(self) -> Plan:
-        """Return the plan; where a token is in its source would be its value."""
+        """Return the plan; positions in the source would be the tokens themselves."""
         table = cast("Table", AccessToken.__table__)
         return Plan(
             self._model,
@@ -81,7 +81,7 @@ class Tokens:
         return new_token_values(value, ttl, user_id=user_id, **times)
 
     def _check(self, row: Row) -> None:
-        """Refuse tokens that may do less, or are of others than users."""
+        """Refuse tokens with restricted scopes, and those that are not of users."""
         kind, scopes = row.get("principalType"), row.get("scopes")
         if kind and str(kind) not in self._users:
             raise Refused("is of another principalType than the users")

@@ -1,7 +1,7 @@
-"""References of moved rows that the database does not check: they keep their ids, and are listed.
+"""References of moved rows without a constraint in the database: they are kept, and listed.
 
-Such are those of polymorphic relations, of two tables that refer to each other, and of columns
-that several relations share.
+They are the references of polymorphic relations, of two tables that refer to each other, and of
+columns that several relations share.
 """
 
 from collections import defaultdict
@@ -22,7 +22,7 @@ from .moved import Journal
 
 
 def list_unchecked(app: Flask, journal: Journal) -> None:
-    """List the rows whose references, without a constraint, lead to rows that do not exist."""
+    """List the rows with references to rows that do not exist, where no constraint checks them."""
     models = json_models.of(app)
     definitions = {definition.table: definition for definition in models.definitions.values()}
     for collection in served_collections.of(app).values():
@@ -58,7 +58,7 @@ def _dangling_rows(
 def _dangling(
     app: Flask, relation: Relation, column: Column[Any], rows: list[tuple[Any, ...]]
 ) -> Iterator[Any]:
-    """Yield the ids of the rows, each with its reference and type, that lead nowhere."""
+    """Yield the ids of rows whose reference is to no row, each with the reference and its type."""
     by_target = defaultdict[str | None, list[tuple[Any, Any]]](list)
     for row_id, reference, *type_ in rows:
         target = relation.resource_of(type_[0]) if type_ else relation.target

@@ -26,7 +26,7 @@ from .values import InvalidValue, to_boolean, to_id, to_text, to_time
 
 Keep = Literal["newest", "oldest"]
 
-# What users of LoopBack have, besides their own properties.
+# The built-in properties of LoopBack's users.
 NAMES = {
     *("id", "realm", "username", "password", "email", "emailVerified", "verificationToken"),
     *("created", "credentials", "challenges", "status", "lastUpdated"),
@@ -45,7 +45,7 @@ CHOICES = {
 
 
 class Users:
-    """Converts users; refuses those whose email or username others have too, but one to keep."""
+    """Converts users; of those with the same email or username, at most one is kept."""
 
     def __init__(
         self, app: Flask, model: SourceModel, zone: tzinfo, keep: Keep | None, moved: Moved
@@ -59,7 +59,7 @@ class Users:
         self._duplicates: set[str] = set()
 
     def plan(self, source: Source) -> Plan:
-        """Return the plan; reads the users once to find names that several have."""
+        """Return the plan; reads all users once to find names that are not unique."""
         self._duplicates = self._find_duplicates(source)
         table = cast("Table", user_model().__table__)
         return Plan(self._model, table, self._convert, properties=self._names)
@@ -99,7 +99,7 @@ class Users:
 
     def _find_duplicates(self, source: Source) -> set[str]:
         """Return the ids of the users who are not kept, by names in a temporary file."""
-        # An empty name is a database that SQLite keeps in a file of its own, and deletes.
+        # With an empty name, SQLite keeps the database in a temporary file.
         with closing(sqlite3.connect("")) as names:
             names.execute("CREATE TABLE names (number, key, created, id)")
             entries = self._entries(source)
@@ -144,7 +144,7 @@ def _names(row: Row) -> Values:
 
 
 def _created(row: Row, id_name: str, zone: tzinfo) -> datetime | None:
-    """Return when a user was created; an ObjectId tells it too."""
+    """Return the time at which a user was created, which an ObjectId contains, too."""
     given = next((row[name] for name in CREATED if row.get(name)), None)
     if given is not None:
         try:

@@ -29,11 +29,11 @@ TRUE = (True, 1, "1", "true", "t", "y", "yes", b"\x01")
 FALSE = (False, 0, "0", "false", "f", "n", "no", "", b"\x00")
 # PostgreSQL's text of a point: (x,y), which LoopBack writes as longitude and latitude.
 POINT = re.compile(r"\(([-+.\deE]+),([-+.\deE]+)\)", re.ASCII)
-# MySQL's time of rows without one.
+# MySQL's value for a missing time.
 ZERO_TIME = "0000-00-00"
 #: Maximum levels of objects and arrays in an imported value.
 MAX_DEPTH = 100
-# The most that a whole number of 64 bits holds.
+# The largest integer of 64 bits.
 MAX_INTEGER = 2**63 - 1
 BLANK = {None, ""}
 REGEXP_FLAGS = (("i", re.IGNORECASE), ("m", re.MULTILINE), ("s", re.DOTALL), ("x", re.VERBOSE))
@@ -122,7 +122,7 @@ def to_number(value: object) -> float:
 
 
 def is_rounded(value: object, number: object) -> bool:
-    """Return True if a number of 64 bits has not all digits of the value that it was made of."""
+    """Return True if a 64-bit number lacks digits of the value that it was converted from."""
     if not isinstance(number, float) or isinstance(value, float | bool):
         return False
     if isinstance(value, int) and abs(value) <= MAX_SAFE:
@@ -134,7 +134,7 @@ def is_rounded(value: object, number: object) -> bool:
 
 
 def _decimal(value: object) -> object:
-    """Return the decimal that a number of BSON with 128 bits is; anything else as it is."""
+    """Return BSON's Decimal128 as a decimal; anything else unchanged."""
     return value.to_decimal() if type(value).__name__ == "Decimal128" else value  # type: ignore[attr-defined]
 
 
@@ -142,7 +142,7 @@ def _to_integer(value: object) -> int:
     value = _decimal(value)
     try:
         exact = Decimal(value.strip() if isinstance(value, str) else value)  # type: ignore[arg-type]
-        # Of a text such as 1e999999999 the digits would fill the memory.
+        # The digits of a text such as 1e999999999 would fill the memory.
         is_whole = abs(exact) <= MAX_INTEGER and exact == exact.to_integral_value()
         number = int(exact) if is_whole else None
     except (TypeError, ValueError, InvalidOperation, OverflowError):
@@ -178,7 +178,7 @@ def to_time(zone: tzinfo, value: object) -> datetime | None:
     try:
         found = _read_time(value)
         found = (found.replace(tzinfo=zone) if found.tzinfo is None else found).astimezone(UTC)
-        # As precise as JSON, and as what we store otherwise.
+        # With the precision of JSON, and of all other stored times.
         return in_milliseconds(found)
     except (ValueError, OverflowError, TypeError):
         raise InvalidValue("is not a time") from None
@@ -255,7 +255,7 @@ def _to_array(value: object) -> object:
 
 
 def _parsed(value: object) -> object:
-    """Return the JSON that a text is; MySQL and PostgreSQL have columns of text for it."""
+    """Parse a text as JSON: MySQL and PostgreSQL may store JSON in columns of text."""
     if not isinstance(value, str) or value[:1] not in '{["':
         return value
     try:
@@ -265,7 +265,7 @@ def _parsed(value: object) -> object:
 
 
 def checked_json(value: object) -> object:
-    """Return a value as JSON that databases hold; raise InvalidValue."""
+    """Return a value as JSON that databases can store; raise InvalidValue."""
     try:
         found = to_json(value)
         written = json.dumps(found, ensure_ascii=False, allow_nan=False)
@@ -279,11 +279,11 @@ def checked_json(value: object) -> object:
 
 
 def to_json(value: object, depth: int = 0) -> Any:
-    """Return a value as JSON has it, with times and ObjectIds as texts; raise InvalidValue."""
+    """Return a value as JSON, with times and ObjectIds as texts; raise InvalidValue."""
     if depth > MAX_DEPTH:
         raise InvalidValue("is nested too deeply")
     if value is None or isinstance(value, str | bool | int | float):
-        # BSON's whole numbers of 64 bits are a subclass.
+        # BSON's 64-bit integers are a subclass.
         return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if isinstance(value, Mapping):
         return {str(key): to_json(item, depth + 1) for key, item in value.items()}
@@ -293,14 +293,14 @@ def to_json(value: object, depth: int = 0) -> Any:
 
 
 def _written(value: object) -> object:
-    """Return a value that JSON does not have as one that it has."""
+    """Return the JSON form of a value whose type JSON does not have."""
     if isinstance(value, datetime):
         aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
         return iso_time(aware)
     for type_, convert in SCALARS:
         if isinstance(value, type_):
             return convert(value)
-    # By their names: the library of BSON need not be there.
+    # By name, as the BSON library may not be installed.
     if convert_bson := BSON.get(type(value).__name__):
         return convert_bson(value)
     return str(value)
@@ -328,7 +328,7 @@ def _refuse(reason: str) -> Convert:
 BSON: Mapping[str, Convert] = {
     "Regex": _regexp,
     "DBRef": _reference,
-    # A time that Python does not have.
+    # A time that Python cannot represent.
     "DatetimeMS": _refuse("has a time out of range"),
     **dict.fromkeys(("MinKey", "MaxKey", "Timestamp"), _refuse("has a type of MongoDB alone")),
 }

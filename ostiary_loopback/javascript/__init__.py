@@ -1,4 +1,4 @@
-"""What an application's JavaScript declares and does, found in its syntax trees."""
+"""Findings in an application's JavaScript, from its syntax trees."""
 
 from .finding import Finding, Kind
 from .reading import findings

@@ -9,7 +9,7 @@ from ostiary_loopback.syntax import name_of
 from .finding import PROTOTYPE, Found, Kind
 from .scope import Scope
 
-# Methods that LoopBack's models have, without those of relations.
+# Methods of LoopBack's models, without those of relations.
 STATIC_METHODS = frozenset(
     (
         *("create", "createMany", "upsert", "updateOrCreate", "patchOrCreate", "replaceOrCreate"),
@@ -34,17 +34,17 @@ MODEL_HOOKS = frozenset(
     for action in ("Create", "Save", "Update", "Destroy", "Validate", "Validation", "Initialize")
 )
 SETTINGS = ("settings", "definition")
-# Longer paths begin at no model.
+# Maximum keys of a path that may begin with a model.
 MAX_KEYS = 8
 
 
 def read_assignment(scope: Scope, node: Node) -> Iterator[Found]:
-    """Yield what an assignment declares."""
+    """Yield the findings in an assignment."""
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or right is None:
         return
     path = list(_path(scope, left))
-    # The first is the model: `Note.prototype.archive`.
+    # The first key is the model: `Note.prototype.archive`.
     model = scope.model_of(path[0][0]) if path else None
     names = [name for _, name in path if name]
     if model is None or not names:
@@ -90,7 +90,7 @@ def _function(scope: Scope, model: str, names: list[str], value: Node) -> Iterat
 
 
 def read_connector(scope: Scope, node: Node) -> Iterator[Found]:
-    """Yield a connector of the application's own: `exports.initialize = function(dataSource)`."""
+    """Yield a connector that the application defines: `exports.initialize = function(…)`."""
     left = node.child_by_field_name("left")
     if name_of(left) not in ("exports.initialize", "module.exports.initialize"):
         return

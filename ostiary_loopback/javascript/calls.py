@@ -28,13 +28,13 @@ VALIDATIONS = {
 }
 CUSTOM = ("custom", "customAsync")
 REMOTE_HOOKS = ("beforeRemote", "afterRemote", "afterRemoteError")
-# Those of `app.remotes()`.
+# Hooks of `app.remotes()`, by the methods that add them.
 GLOBAL_HOOKS = {"before": "beforeRemote", "after": "afterRemote", "afterError": "afterRemoteError"}
 CREATIONS = (
     *("create", "createMany", "findOrCreate", "upsert", "updateOrCreate", "patchOrCreate"),
     *("replaceOrCreate", "upsertWithWhere"),
 )
-# Objects whose `create` makes no rows.
+# Objects whose method `create` creates no rows.
 NOT_MODELS = ("Object", "Promise", "axios", "http", "https", "fs", "winston", "dataSource")
 RELATIONS = (
     *("belongsTo", "hasMany", "hasOne", "hasAndBelongsToMany", "embedsOne", "embedsMany"),
@@ -69,12 +69,12 @@ PACKAGES = {
 
 @dataclass(frozen=True)
 class Call:
-    """A call, with what is needed to read it."""
+    """A call, with the context that its readers need."""
 
     scope: Scope
     node: Node
     method: str
-    # What the method is called on; None for a function.
+    # The object whose method is called; None for a function.
     owner: Node | None
     arguments: list[Node]
     # Whether the script is one that LoopBack's boot runs.
@@ -104,7 +104,7 @@ Reader = Callable[[Call], Iterator[Found]]
 
 
 def read_call(scope: Scope, node: Node, is_boot: bool) -> Iterator[Found]:
-    """Yield what a call declares or does."""
+    """Yield the findings in a call."""
     method = scope.called(node)
     reader = READERS.get(method) if method else None
     if reader is None or method is None:
@@ -276,7 +276,7 @@ def _middleware(call: Call) -> Iterator[Found]:
 
 
 def _is_application(call: Call) -> bool:
-    """Tell whether the owner is an application or a router of Express."""
+    """Return True if the owner is an application or a router of Express."""
     if call.owner is None:
         return False
     name = name_of(call.owner).split(".")[-1].lower()

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from tree_sitter import Node
 
-# Before the name of a method or a function on rows.
+# The prefix of the names of methods and functions on rows.
 PROTOTYPE = "prototype."
 
 
 class Kind(StrEnum):
-    """The kinds of findings; beside each, its details, None for a kind without."""
+    """The kinds of findings; beside each is the type of its details, if it has any."""
 
     REMOTE_METHOD = "remote method"  # RemoteMethod; the name is without `prototype.`
     FUNCTION = "function"  # of a model, and no remote method; on rows, `prototype.name`
@@ -46,7 +46,7 @@ class Function:
 
     source: str
     line: int
-    # The names of its parameters; a pattern is as it is written.
+    # The names of its parameters; the source of a destructuring pattern.
     parameters: Sequence[str]
     is_async: bool
     node: Node = field(repr=False, compare=False)
@@ -56,19 +56,19 @@ class Function:
 class RemoteMethod:
     """A method that `remoteMethod` declares.
 
-    Values are as in JSON; what the parser cannot know is an `Expression` in them.
+    Values are JSON; parts that are only known at run time are an `Expression`.
     """
 
     name: str
     is_static: bool
-    # Each with its `arg`, `type`, `http` …
+    # The arguments, each with its `arg`, `type`, `http` …
     accepts: Sequence[Mapping[str, Any]]
-    # As `accepts`; with `root` if it is the whole answer.
+    # The results, as in `accepts`; with `root` if one is the whole response.
     returns: Sequence[Mapping[str, Any]]
     # The routes, each with `verb` and `path`; without a declared one, LoopBack serves all verbs.
     http: Sequence[Mapping[str, str]]
     description: str
-    # All that is declared, as it is written.
+    # The complete declaration.
     options: Mapping[str, Any]
 
 
@@ -98,7 +98,7 @@ class RemoteHook:
 class Creation:
     """Rows that a script creates."""
 
-    # Those that are literals; values in them may be an Expression.
+    # The rows that are literals; values in them may be an Expression.
     rows: Sequence[Mapping[str, Any]]
 
 
@@ -106,23 +106,23 @@ Details = RemoteMethod | Validation | RemoteHook | Creation | None
 
 
 class Found(NamedTuple):
-    """What an expression declares or does."""
+    """A declaration or an action that an expression is."""
 
     kind: Kind
-    # The name of the model; None if it is none's, or not known.
+    # The name of the model; None if there is none, or if it is unknown.
     model: str | None
-    # Of the method, event, role, route …; for a validation, the method and its properties.
+    # The name of the method, event, role, route …; for a validation, the method and its properties.
     name: str
     details: Details = None
     # The function that is declared, if the file has it.
     function: Function | None = None
-    # False if something of the name or the details is known only when the code runs.
+    # False if a part of the name or of the details is only known at run time.
     is_certain: bool = True
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that the JavaScript declares or does: what is found, and where."""
+    """A declaration or an action in the JavaScript, and its place."""
 
     kind: Kind
     model: str | None
@@ -134,5 +134,5 @@ class Finding:
     line: int
     # The text, of at most MAX_SOURCE bytes.
     source: str
-    # None for what a model's JSON declares.
+    # None for a declaration in a model's JSON.
     node: Node | None = field(repr=False, compare=False)

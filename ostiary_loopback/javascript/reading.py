@@ -1,4 +1,4 @@
-"""Find what the scripts of an application declare and do."""
+"""Reading the scripts of an application, and the remote methods in the JSON of its models."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,17 +19,17 @@ from .scope import MAX_SOURCE, Scope, read_scope
 #: Maximum number of findings of an application.
 MAX_FINDINGS = 20_000
 JOBS = ("CronJob", "cron.CronJob")
-# LoopBack's own models, which scripts use though model-config.json need not list them.
+# LoopBack's own models, which scripts can use even if model-config.json does not list them.
 OWN_MODELS = ("User", "AccessToken", "ACL", "Role", "RoleMapping", "Scope", "Email", "Application")
 
-# By the models and names of functions.
+# Functions by their models and names.
 _Functions = Mapping[tuple[str | None, str], Function | None]
 
 
 def findings(application: Application) -> list[Finding]:
-    """Return what is found in the scripts, by file and line.
+    """Return the findings in the scripts, by file and line.
 
-    What cannot be read is added to the application's problems.
+    Scripts that cannot be read are added to the application's problems.
     """
     names = (*OWN_MODELS, *application.unlisted, *application.models)
     models = {name.lower(): name for name in names}
@@ -89,7 +89,7 @@ def _found(scope: Scope, node: Node, is_boot: bool) -> Iterator[Found]:
 
 
 def _join(application: Application, found: Sequence[Finding]) -> list[Finding]:
-    """Give remote methods their functions, which are no findings of their own then."""
+    """Add their functions to remote methods, and remove the findings of these functions."""
     functions = {
         (finding.model, finding.name): finding.function
         for finding in found

@@ -1,4 +1,4 @@
-"""What names mean in a script: models, functions, and variables of loops."""
+"""The names of a script: models, functions, and variables of loops."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,17 +16,17 @@ from .finding import Function
 EXPORTS = ("module.exports", "exports.default", 'exports["default"]', "exports['default']")
 # Functions that return a model by its name.
 MODEL_FUNCTIONS = ("getModel", "findModel", "getModelByType")
-# What stands for a model in its own functions.
+# The name of a model in its own functions.
 THIS = "this"
 MAX_LABEL = 100
 LABEL = re.compile(r"[\w$]+(\.[\w$]+){0,5}", re.ASCII)
-# How deeply names are followed to others.
+# Maximum number of names that are followed, each to the next one.
 MAX_STEPS = 10
-# How many nodes around a call are looked at for loops.
+# Maximum number of nodes around a call that are searched for loops.
 MAX_LOOPS = 30
 #: Maximum bytes of JavaScript that are kept of a finding.
 MAX_SOURCE = 20_000
-# How many values of a variable of loops are followed.
+# Maximum number of values of the variable of a loop.
 MAX_VALUES = 500
 
 
@@ -38,7 +38,7 @@ class Scope:
     constants: Constants
     # The names of all models, by their names in lower case.
     models: Mapping[str, str]
-    # The model whose script it is.
+    # The model to which the script belongs.
     model: str | None
 
     @cached_property
@@ -58,7 +58,7 @@ class Scope:
         return names[0] if names else None
 
     def model_of(self, node: Node | None, step: int = 0) -> str | None:
-        """Return the name of the model that an expression is, if it is known to be one."""
+        """Return the name of the model to which an expression refers, or None."""
         if node is None or step > MAX_STEPS:
             return None
         if node.type == "identifier":
@@ -117,7 +117,7 @@ class Scope:
         return text_of(function) if function.type == "identifier" else None
 
     def function_node(self, node: Node | None, step: int = 0) -> Node | None:
-        """Return the function that an expression is, or that a call is given to wrap."""
+        """Return the function that an expression is, or that a call gets as an argument to wrap."""
         if node is None or step > MAX_STEPS:
             return None
         node = self.constants.resolve(node)
@@ -140,11 +140,11 @@ class Scope:
         )
 
     def values(self, node: Node) -> list[Any]:
-        """Return the values of an expression: one for each item of a list that a loop goes over."""
+        """Return the values of an expression: one for each item that the loops iterate over."""
         return [constants.value(node) for constants in self.loops(node)]
 
     def loops(self, node: Node) -> Iterator[Constants]:
-        """Yield the constants of each turn of the loops around a node whose variable it has."""
+        """Yield the constants of each iteration of the loops whose variables a node uses."""
         names = {text_of(inner) for inner in walk(node) if inner.type == "identifier"}
         names -= self.constants.nodes.keys()
         for name, values in self._variables(node) if names else ():
@@ -192,7 +192,7 @@ def parameters_of(function: Node) -> list[str]:
 
 
 def label(scope: Scope, node: Node | None) -> str:
-    """Return a name for an expression; no text of it that may have a secret."""
+    """Return a name for an expression, without text that may be a secret."""
     while node is not None and node.type == "call_expression":
         node = node.child_by_field_name("function")
     if node is None:
@@ -211,7 +211,7 @@ def _parameter(node: Node) -> str:
 
 
 def _exported(statement: Node) -> Node | None:
-    """Return what a statement exports."""
+    """Return the node that a statement exports."""
     if statement.type == "export_statement":
         for field in ("value", "declaration"):
             if (value := statement.child_by_field_name(field)) is not None:
@@ -235,7 +235,7 @@ def _last(assignment: Node) -> Node | None:
 
 
 def _variable(node: Node) -> tuple[str, Node] | None:
-    """Return the variable of a loop, and what it goes over: `for … of` and `forEach`."""
+    """Return the variable of a loop, and the node that it iterates over: `for … of`, `forEach`."""
     if node.type == "for_in_statement":
         operator = node.child_by_field_name("operator")
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")

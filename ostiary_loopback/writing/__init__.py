@@ -1,1 +1,1 @@
-"""What `ostiary loopback import` writes: the files of a project."""
+"""Writing the files of a project, for `ostiary loopback import`."""

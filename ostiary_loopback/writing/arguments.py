@@ -1,4 +1,4 @@
-"""The arguments and answers of remote methods, as Python and OpenAPI write them."""
+"""The arguments and answers of remote methods, in Python and OpenAPI."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from ostiary_loopback.javascript.finding import RemoteMethod
 from .models import resource_name
 from .python import function_name, literal
 
-# What LoopBack 3 gives to a method, and no client sends.
+# The sources of arguments that LoopBack 3 provides, and no client sends.
 OF_SERVER = ("context", "req", "res", "optionsFromRequest", "optionsFromContext")
 # Verbs of requests that have no body.
 WITHOUT_BODY = ("get", "head", "delete")
@@ -27,7 +27,7 @@ FIELDS = {
 FIRST_ARGUMENTS = {"fields.Text": "10_000, multiline=True"}
 ITEMS = {"string": "str", "number": "float"}
 ANY = ("any", "file", "buffer", "array", "readablefile", "readable")
-# Of their arrays, the items are not checked; those of other names are objects.
+# Types of arrays whose items are not checked; items of unknown types are objects.
 UNCHECKED = (*ANY, "", "integer", "boolean", "date", "geopoint")
 SCHEMAS: Mapping[str, Mapping[str, object]] = {
     "string": {"type": "string"},
@@ -61,7 +61,7 @@ def arguments_of(method: RemoteMethod) -> list[Argument]:
 def _argument(method: RemoteMethod, declared: Mapping[str, Any]) -> Argument | None:
     http, name = declared.get("http"), declared.get("arg")
     source = http.get("source") if isinstance(http, Mapping) else http
-    # A source that is no text is a function, which computes the value.
+    # A source that is not a text is a function, which computes the value.
     if not isinstance(name, str) or source in OF_SERVER or not isinstance(source, str | None):
         return None
     if any(f":{name}" in route["path"].split("/") for route in method.http):
@@ -86,7 +86,7 @@ def schema_lines(arguments: Sequence[Argument]) -> Iterator[str]:
 
 
 def _is_free(name: str) -> bool:
-    """Tell whether a name can be assigned to: whether it is no keyword."""
+    """Return True if a name can be assigned to: if it is not a keyword."""
     return function_name(name) != f"_{name}"
 
 
@@ -107,7 +107,7 @@ def field_of(type_: object) -> tuple[str, str]:
     name = type_.lower() if isinstance(type_, str) else "any"
     if name in ANY:
         return RAW, ""
-    # Other names are those of models.
+    # Other names are names of models.
     field = FIELDS.get(name, FIELDS["object"])
     return field, FIRST_ARGUMENTS.get(field, "")
 
@@ -128,7 +128,7 @@ def parameters_of(arguments: Sequence[Argument]) -> list[Mapping[str, object]]:
 
 @dataclass(frozen=True)
 class Types:
-    """What the types of LoopBack 3 are in a method of a model."""
+    """Converts the types of LoopBack 3 in a method of a model."""
 
     application: Application
     model: Model
@@ -172,7 +172,7 @@ class Types:
 
 
 def _schema_of(type_: object) -> Mapping[str, object]:
-    """Return the JSON schema of a type that is no model."""
+    """Return the JSON schema of a type that is not a model."""
     if isinstance(type_, list):
         return {"type": "array", "items": _schema_of(type_[0]) if type_ else {}}
     name = type_.lower() if isinstance(type_, str) else "any"

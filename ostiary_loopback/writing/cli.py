@@ -65,7 +65,7 @@ def _move_rows(
     found: Mapping[ProjectFile, State],
     dry_run: bool,
 ) -> None:
-    """Move the rows, or try it, and print what was done."""
+    """Move the rows, or try to, and print the result."""
     if dry_run:
         files = {
             file.path: read_file(here, file) if state is State.KEPT else file.text

@@ -11,12 +11,12 @@ from .javascript import masked_source
 from .python import WIDTH, comment, function_name, literal
 
 STUBS = ("hook_stub", "method_stub", "role_stub", "route_stub")
-# Names that a file uses for itself, or for what it imports.
+# Names that a file defines itself, or imports.
 TAKEN = {
     *("extend", "init_app", "fields", "get_resource", "has_request_context", "marshmallow", "now"),
     *("resource", *STUBS),
 }
-# What each module has that a file may need, with the text by which the file uses it.
+# The names that a file may import from each module, with the text in which it uses them.
 STANDARD = (("typing", {"Any": "Any"}),)
 LIBRARIES = (("flask", {"has_request_context": "has_request_context("}),)
 PUBLIC = (
@@ -34,7 +34,7 @@ class Code:
     """The Python of one file: its functions, and the lines of its function `extend`."""
 
     application: Application
-    # The model beside whose JSON it is, if it is about one.
+    # The model beside whose JSON the file is, or None.
     model: Model | None
     parts: list[str] = field(default_factory=list)
     extending: list[str] = field(default_factory=list)
@@ -56,12 +56,12 @@ class Code:
         description: str,
         comments: str,
     ) -> None:
-        """Add a function that is to be written, with comments in place of its body."""
+        """Add a function that must be written, with comments in place of its body."""
         given = ", ".join(map(literal, arguments))
         self.add_function(f"@{decorator}({given})\ndef {signature}", description, comments)
 
     def add_function(self, definition: str, description: str, body: str) -> None:
-        """Add a function; `definition` is what stands before its colon."""
+        """Add a function; `definition` is its text before the colon."""
         self.parts.append(f"{definition}:\n    {docstring(description)}\n{body}")
 
     def javascript(self, finding: Finding) -> str:
@@ -85,7 +85,7 @@ class Code:
 
 
 def _imports(body: str) -> str:
-    """Return the imports of what a file uses, in the order that ruff has them in."""
+    """Return the imports of the names that a file uses, in ruff's order."""
     code = "\n".join(line for line in body.splitlines() if not line.lstrip().startswith("#"))
     libraries = [*_used(LIBRARIES, code)]
     if "marshmallow." in code:

@@ -13,7 +13,7 @@ from app.problems import describe_error
 
 @dataclass(frozen=True, eq=False)
 class ProjectFile:
-    """A file of a project: its path below the folder, its text, and what differs in it."""
+    """A file of a project: its path below the folder, its text, and the differences in it."""
 
     path: str
     text: str
@@ -22,7 +22,7 @@ class ProjectFile:
 
 
 class State(StrEnum):
-    """What becomes of a file, given what the folder has."""
+    """The state of a file, compared with the content of the folder."""
 
     WRITTEN = "written"
     SAME = "same"
@@ -31,7 +31,7 @@ class State(StrEnum):
 
 
 def states(folder: Path, files: Iterable[ProjectFile], overwrite: bool) -> dict[ProjectFile, State]:
-    """Return what becomes of each file; raise ConfigurationError for one that cannot be read."""
+    """Return the state of each file; raise ConfigurationError for one that cannot be read."""
     return {file: _state(folder / file.path, file.text, overwrite) for file in files}
 
 
@@ -47,7 +47,7 @@ def _state(path: Path, text: str, overwrite: bool) -> State:
 
 
 def read_file(folder: Path, file: ProjectFile) -> str:
-    """Return the text that a folder has in place of a file; raise ConfigurationError."""
+    """Return the text of the existing file in a folder; raise ConfigurationError."""
     try:
         return (folder / file.path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -55,7 +55,7 @@ def read_file(folder: Path, file: ProjectFile) -> str:
 
 
 def write_files(folder: Path, files: Iterable[ProjectFile]) -> None:
-    """Write files, which take the place of those that exist: all or none.
+    """Write files, and replace existing ones: all or none.
 
     Raises ConfigurationError if one cannot be written.
     """
@@ -77,7 +77,7 @@ def _prepare(new: Path, file: ProjectFile) -> Path:
 
 
 def _move_all(paths: Sequence[Path], new: Path, old: Path, folder: Path) -> None:
-    """Move files into their places; put back what was there if one of them cannot be."""
+    """Move files into their places; restore the previous ones if one cannot be moved."""
     moved: list[Path] = []
     try:
         for path in paths:

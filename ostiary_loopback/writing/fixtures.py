@@ -68,7 +68,7 @@ def _user(row: JsonObject, variables: Variables) -> JsonObject:
 
 
 def _key(rows: Sequence[JsonObject]) -> list[str]:
-    """Return the properties by which rows are known: those that all of them have, as scalars."""
+    """Return the properties that identify rows: those for which all of them have a scalar."""
     common = set(rows[0]).intersection(*rows)
     scalars = [
         name

@@ -6,7 +6,7 @@ from .code import Code
 from .python import comment, literal
 from .translations import Translation, translate_hook
 
-# LoopBack 3's hooks with a hook of Ostiary.
+# The hooks of LoopBack 3 that Ostiary has, too.
 EVENTS = {
     "before save": "before_save",
     "after save": "after_save",
@@ -20,7 +20,7 @@ HOOKS = (*RUNNING, Kind.VALIDATION, Kind.DISABLED_METHOD)
 
 
 def add_hook(code: Code, finding: Finding) -> None:
-    """Add a hook, translated if it is certain what it does."""
+    """Add a hook, translated if its effect is certain."""
     what = _subject(finding)
     view = code.name(what)
     text = code.javascript(finding)
@@ -38,7 +38,7 @@ def add_hook(code: Code, finding: Finding) -> None:
 
 
 def _subject(finding: Finding) -> str:
-    """Return what a hook is called in lists."""
+    """Return the label of a hook in lists."""
     if finding.kind == Kind.OVERRIDE:
         return f"{finding.name}, in place of LoopBack's"
     return f"switches off {finding.name}" if finding.kind == Kind.DISABLED_METHOD else finding.name

@@ -9,9 +9,9 @@ from ostiary_loopback.syntax import text_of, walk
 
 from .secrets import has_secret, names_secret
 
-# Nodes whose texts are those of calls, not of a value.
+# Nodes whose strings are not parts of a value.
 FUNCTIONS = ("function_expression", "arrow_function", "class")
-# Nodes that give a value to a name, with the fields that have both.
+# Nodes that assign a value to a name, with the fields of both.
 VALUES = {
     "pair": ("key", "value"),
     "variable_declarator": ("name", "value"),
@@ -24,7 +24,7 @@ MASK = b"'...'"
 def masked_source(node: Node) -> str:
     """Return the source of a node with `'...'` in place of secrets.
 
-    Those are texts with names of secrets, and addresses with a password.
+    Secrets are strings with the name of a secret, and addresses with a password.
     """
     source, start = node.text or b"", node.start_byte
     for secret in sorted(_secrets(node), key=lambda found: -found.start_byte):
@@ -46,7 +46,7 @@ def _secrets(node: Node) -> set[Node]:
 
 
 def _strings(value: Node) -> Iterator[Node]:
-    """Yield the texts that a value is made of, or is one of."""
+    """Yield the strings that are parts or alternatives of a value."""
     waiting = [value]
     while waiting:
         node = waiting.pop()
@@ -57,7 +57,7 @@ def _strings(value: Node) -> Iterator[Node]:
 
 
 def _outermost(nodes: Collection[Node]) -> set[Node]:
-    """Return the nodes that are in none of the others; a template may have texts in it."""
+    """Return the nodes that are not inside others, as strings in a template are."""
     found, end = set[Node](), -1
     for node in sorted(nodes, key=lambda each: (each.start_byte, -each.end_byte)):
         if node.start_byte >= end:

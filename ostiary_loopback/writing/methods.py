@@ -17,7 +17,7 @@ from .code import Code, docstring
 from .models import has_rows
 from .python import comment, literal
 
-# Methods that every collection, and users, have already.
+# Methods that every collection, or users, have already.
 SERVED = {
     *declared_by(CollectionViews),
     *(endpoint.method for endpoint in declared_by(CollectionViews).values()),
@@ -27,11 +27,11 @@ SERVED = {
 }
 NAME = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 PATH = re.compile(r"(/(:[A-Za-z]\w*|[\w.~@!$'()*+,;=-]+))*/?", re.ASCII)
-# The verbs of a method for which any verb will do.
+# The verbs of a method that accepts any verb.
 ALL = ("GET", "POST", "PUT", "PATCH", "DELETE")
 # Parameters of a view that its route does not have.
 PARAMETERS = ("row", "body")
-# From Flask's placeholders to those of OpenAPI.
+# Converts Flask's placeholders to those of OpenAPI.
 PLACEHOLDERS = str.maketrans("<>", "{}")
 
 
@@ -56,7 +56,7 @@ def add_method(code: Code, finding: Finding, method: RemoteMethod) -> None:
 
 
 def _why_not_served(code: Code, method: RemoteMethod, routes: Sequence[str]) -> str:
-    """Return why a method is no endpoint; empty if it is one."""
+    """Return why a method cannot be an endpoint; an empty text if it can."""
     if code.model is None:
         return "its model is none of the application's own"
     if method.name in SERVED | code.methods or method.name.startswith("__"):
@@ -111,7 +111,7 @@ def _access(method: RemoteMethod) -> str:
     declared = str(method.options.get("accessType") or "").upper()
     if declared:
         return declared if declared in ("READ", "WRITE") else "EXECUTE"
-    # Of several routes it knows no verb.
+    # If there are several routes, LoopBack 3 knows no verb.
     http = method.options.get("http")
     verb = str(http.get("verb")).upper() if isinstance(http, Mapping) else ""
     return "READ" if verb in ("GET", "HEAD") else "EXECUTE"
@@ -134,7 +134,7 @@ def routes_of(method: RemoteMethod) -> Iterator[str]:
 
 
 def _placeholder(parameter: re.Match[str]) -> str:
-    """Return the placeholder of a parameter, whose name a view can have."""
+    """Return the placeholder of a parameter, with a name that a view can have."""
     name = parameter[1]
     return f"<{name}_>" if iskeyword(name) or name in PARAMETERS else f"<{name}>"
 

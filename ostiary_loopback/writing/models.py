@@ -16,16 +16,16 @@ from .settings import id_type, users_model
 from .validations import translate_validations
 
 JsonObject = Mapping[str, Any]
-# How a model's file declares the ids of a type.
 ROOTS = [name.lower() for name in (*PERSISTED, USER)]
+# The types of ids in a model's file, by ID_TYPE.
 _TYPES = {"integer": "number", "objectid": "objectid", "uuid": "uuid"}
 USERS = "users"
-# What the path of a model ends with whose own one is taken.
+# The suffix of the path of a model whose own path is taken.
 ROWS = "Rows"
 
 
 def to_json(value: object) -> str:
-    """Return JSON as files of a project have it."""
+    """Return a value as JSON, formatted as in files of a project."""
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -37,7 +37,7 @@ def model_files(application: Application, found: Sequence[Finding]) -> list[Proj
 
 
 def file_name(model: Model) -> str:
-    """Return the name that the files of a model have, without what they end in."""
+    """Return the name of the files of a model, without the suffix."""
     return model.file.stem if model.file else model.name
 
 
@@ -77,9 +77,9 @@ def _model_file(
 
 
 def _other_tables(application: Application, models: Iterable[Model]) -> Mapping[str, str]:
-    """Return the tables of models that share one, which LoopBack 3 allows, with another model.
+    """Return other tables for models that share one, which LoopBack 3 allows.
 
-    A public model keeps it. Each of them gets the rows.
+    A public model keeps its table. Each of the tables gets the rows.
     """
     stored = [model for model in models if _has_table(application, model)]
     taken = {
@@ -108,13 +108,13 @@ def _table(model: Model) -> str:
 
 
 def _with_table(options: object, table: str) -> JsonObject:
-    """Return the options of a model with the name of its table, which precedes all others."""
+    """Return the options of a model with the name of its table, which overrides all others."""
     options = as_mapping(options)
     return {**options, MAPPINGS[0]: {**as_mapping(options.get(MAPPINGS[0])), "table": table}}
 
 
 def _is_unknown(application: Application, model: Model) -> bool:
-    """Tell whether a model extends one that is in a package, or nowhere."""
+    """Return True if a model extends one that is in a package, or does not exist."""
     known = {name.lower() for name in BUILT_IN}
     base = application.models.get(model.base)
     return not (base and base.definition) and model.base.lower() not in known
@@ -140,14 +140,14 @@ def _add_javascript(
 
 
 def _takes_users_name(application: Application, model: Model) -> bool:
-    """Tell whether a model that users are not has their name."""
+    """Return True if a model has the name of that of the users, and is another one."""
     return model.plural.lower() == USERS and not application.is_user(model)
 
 
 def _set_id(
     application: Application, model: Model, definition: dict[str, Any], changes: list[str]
 ) -> None:
-    """Declare the id that the model's database gives, where ID_TYPE says otherwise."""
+    """Declare the id that the model's database generates, if its type is not ID_TYPE."""
     given, usual = id_type(application, model), id_type(application, users_model(application))
     properties = as_mapping(definition.get("properties"))
     declared = [name for name, property_ in properties.items() if _is_id(property_)]
@@ -165,7 +165,7 @@ def _set_id(
 
 
 def _separate_columns(definition: dict[str, Any], changes: list[str]) -> None:
-    """Name the columns of properties whose names differ in their letters' case or in `_` alone."""
+    """Name the columns of properties whose names differ only in case or in `_`."""
     properties = definition.get("properties")
     taken = {"id"}
     for name, declared in properties.items() if isinstance(properties, Mapping) else []:
@@ -186,7 +186,7 @@ def _is_id(property_: object) -> bool:
 
 
 def has_rows(application: Application, model: Model) -> bool:
-    """Tell whether a model has rows here: whether it extends PersistedModel or User."""
+    """Return True if a model has rows here: if it extends PersistedModel or User."""
     seen = set[str]()
     base = model.name
     while (found := application.models.get(base)) and found.definition and base not in seen:
@@ -208,12 +208,12 @@ def resource_name(application: Application, name: str) -> str:
 
 
 def _has_own_base(definition: Mapping[str, Any]) -> bool:
-    """Tell whether a model extends one of the application, whose id it has."""
+    """Return True if a model extends one of the application, whose id it inherits."""
     return definition.get("base") not in (None, *BUILT_IN)
 
 
 def config_file(application: Application) -> ProjectFile:
-    """Return `model-config.json`: the models that are served, and what is said of them there."""
+    """Return `model-config.json`: the models that are served, and their settings there."""
     entries = dict(_entries(application))
     return ProjectFile("model-config.json", to_json(entries))
 

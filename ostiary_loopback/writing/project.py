@@ -1,4 +1,4 @@
-"""The files of a project that stands for a LoopBack 3 application."""
+"""The files of a project that replaces a LoopBack 3 application."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,17 +23,17 @@ FIRST = """\
 
 @dataclass(frozen=True)
 class Project:
-    """The files of a project, and what its users have to know of them."""
+    """The files of a project, and notes on them for its users."""
 
     files: Sequence[ProjectFile]
-    # What LoopBack 3 allows and is set here, or needs a decision; one sentence each.
+    # Sentences about settings for what LoopBack 3 allows, and about decisions to be made.
     notes: Sequence[str]
-    # The variables of the environment that it needs, with what each of them is.
+    # The environment variables that it needs, with a description of each.
     variables: Mapping[str, str]
 
 
 def read_project(application: Application, name: str) -> Project:
-    """Return the project that an application becomes, in a folder with this name."""
+    """Return the project that replaces an application, in a folder with this name."""
     variables, found = Variables(), findings(application)
     read = settings.read_settings(application, sources.redirects(application))
     files = [

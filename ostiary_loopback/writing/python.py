@@ -1,16 +1,16 @@
-"""Python of the files that are written: literals, names and comments."""
+"""Literals, names and comments in Python."""
 
 import json
 import re
 from collections.abc import Iterable, Mapping
 from keyword import iskeyword
 
-# Characters of a line.
+# Maximum characters of a line.
 WIDTH = 100
 
 
 def literal(value: object) -> str:
-    """Return a value of JSON as Python writes it, with quotation marks as ruff has them."""
+    """Return a JSON value as a Python literal, with ruff's quotation marks."""
     if isinstance(value, str):
         # ASCII, so that no character of another program's text changes how a line reads.
         return json.dumps(value)
@@ -25,7 +25,7 @@ def literal(value: object) -> str:
 
 
 def function_name(text: str, taken: Iterable[str] = ()) -> str:
-    """Return a name in snake_case for a function, which is none of those that are taken."""
+    """Return a name in snake_case for a function, which is not one of the taken names."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", text)
     name = re.sub(r"[^A-Za-z0-9]+", "_", words).strip("_").lower() or "method"
     name = f"_{name}" if name[0].isdigit() or iskeyword(name) else name
@@ -36,8 +36,8 @@ def function_name(text: str, taken: Iterable[str] = ()) -> str:
 
 
 def comment(text: str, indent: str = "    ") -> str:
-    """Return text as a comment; each line of it is one."""
-    # `splitlines` knows all line breaks, also those that Python does not end a comment at.
+    """Return each line of a text as a comment."""
+    # `splitlines` knows all line breaks, also those that do not end a comment in Python.
     lines = (line.rstrip() for line in text.expandtabs(2).splitlines())
     printable = ("".join(char if char.isprintable() else " " for char in line) for line in lines)
     return "".join(f"{indent}# {line}".rstrip() + "\n" for line in printable)

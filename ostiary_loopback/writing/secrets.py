@@ -1,6 +1,4 @@
-"""Values of an application that do not belong into a project: secrets, and those of LoopBack 3's
-environment, which become variables of the environment.
-"""
+"""Values of an application that become environment variables of a project, such as secrets."""
 
 import re
 from collections.abc import Mapping
@@ -9,21 +7,21 @@ from typing import Any
 
 from app.connector.redaction import is_secret_name
 
-# Names in LoopBack 3's models that end as those of secrets do.
+# Names in LoopBack 3's models that are not secrets, although they end in the same way.
 KEYS = ("foreignKey", "primaryKey", "keyThrough")
-# LoopBack 3's placeholders for variables of the environment.
+# LoopBack 3's placeholders for environment variables.
 PLACEHOLDER = re.compile(r"\$\{(\w+)\}", re.ASCII)
-# What the name of a variable does not have.
+# Characters that the name of a variable does not have.
 VARIABLE = re.compile(r"\W+", re.ASCII)
 # A user and a password in the address of a server.
 USERINFO = re.compile(r"^[a-z][a-z0-9+.-]*://[^/?#@{}]*@", re.IGNORECASE)
-# A parameter in the address of a server, with a value that is no variable of the connector.
+# A parameter in the address of a server, whose value is not a variable of the connector.
 PARAMETER = re.compile(r"([?&])([^=&#{}]+)=([^&#{}]+)")
 
 
 @dataclass
 class Variables:
-    """The variables of the environment that a project needs, with what each of them is."""
+    """The environment variables that a project needs, with a description of each."""
 
     needed: dict[str, str] = field(default_factory=dict)
 
@@ -44,7 +42,7 @@ def _words(name: str) -> str:
 def without_secrets(value: Any, path: str, variables: Variables, is_secret: bool = False) -> Any:
     """Return a value of JSON with references to variables in place of secrets.
 
-    `path` is where it stands, which the variables are named after.
+    The variables are named after `path`, the place of the value.
     """
     if isinstance(value, Mapping):
         if value.keys() == {"$env"}:
@@ -66,20 +64,20 @@ def _is_secret(key: str, is_secret: bool) -> bool:
 
 
 def names_secret(name: str) -> bool:
-    """Tell whether a value with this name is a secret."""
+    """Return True if a value with this name is a secret."""
     return name not in KEYS and is_secret_name(name)
 
 
 def _text(value: str, path: str, variables: Variables, is_secret: bool) -> object:
     if placeholder := PLACEHOLDER.fullmatch(value):
         return variables.name(placeholder[1], path)
-    # A value with a variable of the connector, `{token}`, is no secret: a caller gives it.
+    # A value with a variable of the connector, `{token}`, is not a secret: callers give it.
     if value and "{" not in value and (is_secret or has_secret(value)):
         return variables.add(path, path)
     return value
 
 
 def has_secret(value: str) -> bool:
-    """Tell whether an address has a password, or a parameter that is a secret."""
+    """Return True if an address has a password, or a parameter that is a secret."""
     named = (name for _, name, _ in PARAMETER.findall(value))
     return bool(USERINFO.match(value)) or ("://" in value and any(map(names_secret, named)))

@@ -1,4 +1,4 @@
-"""`config.py` of a project: the settings that an application's files stand for."""
+"""`config.py` of a project: the settings that an application's files correspond to."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,9 +22,9 @@ SCHEMA = SettingsSchema()
 TOKEN, CORS = "loopback#token", "cors"
 TOKEN_KEYS = ("cookies", "headers", "params", "currentUserLiteral")
 EXPLORER = "loopback-component-explorer"
-# The connectors whose databases generate ids that are no numbers, with the type of these.
+# The connectors whose databases generate ids that are not numbers, with the type of these ids.
 ID_TYPES = {"mongodb": "objectid"}
-# Settings that no application says otherwise.
+# Settings that are the same for all applications.
 USUAL = (
     ("SAMPLE_TODOS", False, "the sample model is none of the application's"),
     ("COMPATIBILITY", "loopback3", "clients were written for LoopBack 3"),
@@ -45,12 +45,12 @@ MAIL = """\
 # {place}: mails are files in the folder mail until the environment has the server:
 # APP_MAIL_URL={url}
 """
-# In place of a server that the application computes, or does not name.
+# The value for a server that the application computes, or does not name.
 ANY_MAIL_URL = "smtp://USER:PASSWORD@HOST:587?starttls=1"
 
 
 class Setting(NamedTuple):
-    """A setting, and what says so in the application."""
+    """A setting, and its origin in the application."""
 
     name: str
     value: object
@@ -58,7 +58,7 @@ class Setting(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """The settings of a project, and what is to be known of them."""
+    """The settings of a project, and notes on them."""
 
     settings: list[Setting]
     notes: list[str]
@@ -95,7 +95,7 @@ def _line(setting: Setting) -> str:
 
 
 def _is_usable(setting: Setting, notes: list[str]) -> bool:
-    """Tell whether a setting can be used; note what cannot."""
+    """Return True if a setting can be used; else add a note."""
     try:
         SCHEMA.fields[setting.name].deserialize(setting.value)
     except ValidationError as error:
@@ -121,14 +121,14 @@ def _root(application: Application) -> Iterator[Setting]:
 
 
 def users_model(application: Application) -> Model | None:
-    """Return the model that the users of an application are: one that extends User, or User."""
+    """Return the model of the users of an application: one that extends User, or User itself."""
     extending = list(filter(application.is_user, application.models.values()))
     public = [model for model in extending if model.is_public]
     return next(iter(public or extending), application.models.get(USER))
 
 
 def id_type(application: Application, model: Model | None) -> str:
-    """Return the type of the ids that a model's database gives, as ID_TYPE has it."""
+    """Return the type of the ids that a model's database generates, as a value of ID_TYPE."""
     given = ID_TYPES.get(application.connector(model), "integer")
     for declared in model.mapping("properties").values() if model else []:
         if isinstance(declared, Mapping) and declared.get("id"):
@@ -213,7 +213,7 @@ def _origin(given: object) -> object:
 
 
 def _middleware(application: Application, name: str) -> Mapping[str, Any] | None:
-    """Return what an application says of a middleware; None if it is not used."""
+    """Return the settings of a middleware in an application; None if it is not used."""
     for phase in application.middleware.values():
         declared = phase.get(name) if isinstance(phase, Mapping) else None
         if isinstance(declared, Mapping) and declared.get("enabled") is not False:
@@ -222,7 +222,7 @@ def _middleware(application: Application, name: str) -> Mapping[str, Any] | None
 
 
 def _mail(application: Application) -> Iterator[str]:
-    """Yield how the mail server is set, without its password."""
+    """Yield the settings of the mail server, without its password."""
     for name, source in application.data_sources.items():
         if connector_of(source) == CONNECTOR_OF_MAIL:
             for url in list(mail_urls(source)) or [ANY_MAIL_URL]:

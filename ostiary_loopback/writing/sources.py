@@ -13,7 +13,7 @@ from .models import to_json
 from .secrets import PARAMETER, Variables, names_secret, without_secrets
 
 SOURCES, PROVIDERS = "datasources.json", "providers.json"
-# Why others are left out.
+# The reason why other data sources are left out.
 LEFT_OUT = "rows are in the project's own database"
 ROOT = "files are in the folder storage, or where `root` says"
 WITHOUT = {
@@ -26,7 +26,7 @@ WITHOUT = {
 
 
 def source_files(application: Application, variables: Variables) -> list[ProjectFile]:
-    """Return `datasources.json`, if there are data sources that are no databases."""
+    """Return `datasources.json`, if there are data sources that are not databases."""
     changes: list[str] = []
     sources: dict[str, Any] = {}
     for name, source in application.data_sources.items():
@@ -43,7 +43,7 @@ def source_files(application: Application, variables: Variables) -> list[Project
 
 
 def _masked(source: Mapping[str, Any], name: str, variables: Variables) -> object:
-    """Return a data source without secrets; `functions` only names parameters."""
+    """Return a data source without secrets; `functions` has only names of parameters."""
     operations = source.get("operations")
     masked = {
         key: without_secrets(value, f"{name}.{key}", variables, names_secret(key))
@@ -71,7 +71,7 @@ def _masked_operation(operation: object, path: str, variables: Variables) -> obj
 
 
 def _without_parameters(source: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a data source whose secrets in addresses with variables stand in `query`."""
+    """Return a data source whose secrets in addresses with variables are moved to `query`."""
     operations = source.get("operations")
     if not isinstance(operations, list):
         return source
@@ -112,7 +112,7 @@ def provider_files(application: Application, variables: Variables) -> list[Proje
 
 
 def _is_served(name: str, entry: object) -> bool:
-    """Tell whether the service starts with a provider; it warns of modules that it cannot serve."""
+    """Return True if the service starts with a provider; it warns of unsupported modules."""
     if not isinstance(entry, Mapping):
         return False
     names = {"module", "issuer"} & entry.keys()

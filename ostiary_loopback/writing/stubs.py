@@ -1,4 +1,4 @@
-"""The Python of a project: a stub for what an application's JavaScript does."""
+"""The Python files of a project, with stubs for the functions of the JavaScript."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -14,12 +14,12 @@ from .methods import add_method
 from .models import certain_disabled, file_name
 from .validations import translate_validations
 
-# The file for what is about no model of the application.
+# The file for functions that are not about a model of the application.
 OTHERS = "models/_loopback.py"
 
 
 def code_files(application: Application, found: Sequence[Finding]) -> list[ProjectFile]:
-    """Return the Python beside the models, and that of what is about none of them."""
+    """Return the Python files beside the models, and the one for functions about none of them."""
     by_model: dict[str, list[Finding]] = defaultdict(list)
     for finding in found:
         model = application.models.get(finding.model or "")
@@ -40,7 +40,7 @@ def code_files(application: Application, found: Sequence[Finding]) -> list[Proje
 
 
 def notes(found: Sequence[Finding]) -> Iterator[str]:
-    """Yield what has to be known of the hooks that are not written."""
+    """Yield notes on the hooks that must be written."""
     if number := sum(finding.kind in RUNNING for finding in found):
         yield (
             f"the application has {number} hooks: those that `ostiary loopback todo` lists do"
@@ -49,7 +49,7 @@ def notes(found: Sequence[Finding]) -> Iterator[str]:
 
 
 def _done(application: Application, model: Model, found: Sequence[Finding]) -> list[Finding]:
-    """Return the findings that the model's JSON says."""
+    """Return the findings that the model's JSON declares."""
     _, validations = translate_validations(model, application.is_user(model), found)
     return [*validations, *certain_disabled(found, model)]
 

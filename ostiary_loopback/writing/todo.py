@@ -13,7 +13,7 @@ from app.config import ConfigurationError
 from app.problems import describe_error
 from app.projects.folder import enter_project, project_folder
 
-# The module with the decorators of stubs, and each of these with what it marks.
+# The module with the decorators of stubs, and the kind of stub that each marks.
 MODULE = "ostiary.loopback"
 DECORATORS = {
     "method_stub": "method",
@@ -27,7 +27,7 @@ COLUMNS = ("place", "kind", "name", "routes")
 
 
 class Stub(NamedTuple):
-    """A function that is to be written."""
+    """A function that must be written."""
 
     place: str
     kind: str
@@ -81,7 +81,7 @@ def _stubs_of(tree: ast.Module, file: str) -> Iterator[Stub]:
 
 
 def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield the names by which a file calls the decorators, each with what it marks."""
+    """Yield the names of the decorators in a file, each with the kind of stub that it marks."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == MODULE:
             for alias in node.names:

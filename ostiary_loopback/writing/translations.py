@@ -14,7 +14,7 @@ from ostiary_loopback.syntax import text_of
 from .python import literal
 
 DATE, CALLER = "new Date()", "accessToken.userId"
-# What is set, by property: `now()` or the id of the caller.
+# The values that are set, by property: `now()` or the id of the caller.
 Values = Mapping[str, str]
 # When it is set: whenever a row is saved, when one is created, and when a request creates one; each
 # with the condition under which nothing is set.
@@ -32,14 +32,14 @@ NOW, USER_ID = "now()", "event.caller.user_id"
 
 @dataclass(frozen=True)
 class Translation:
-    """What a hook does, and the Python that does the same."""
+    """The effect of a hook, and the Python with the same effect."""
 
     text: str
     lines: Sequence[str]
 
 
 def translate_hook(application: Application, model: Model, finding: Finding) -> Translation | None:
-    """Return the translation of a hook; None if it is not certain what it does."""
+    """Return the translation of a hook; None if its effect is not certain."""
     if finding.kind == Kind.OPERATION_HOOK and finding.name == "before save":
         return _translate(application, model, finding.function, _saved)
     creates = [RemoteHook("beforeRemote", name) for name in ("create", f"{model.name}.create")]
@@ -76,7 +76,7 @@ def _lines(values: Values, unless: str) -> Iterator[str]:
 
 
 def _has(application: Application, model: Model, name: str, value: str) -> bool:
-    """Tell whether a model has a property that can hold a value."""
+    """Return True if a model has a property that can hold a value."""
     property_ = model.mapping("properties").get(name)
     property_ = {"type": property_} if isinstance(property_, str) else property_
     if isinstance(property_, Mapping):
@@ -106,13 +106,13 @@ def _inside(block: Node) -> list[Node]:
 
 
 def _created(ctx: str, statements: Iterable[Node]) -> Found | None:
-    """Read what a hook of the remote method `create` sets."""
+    """Read the values that a hook of the remote method `create` sets."""
     values = _values(statements, f"{ctx}.args.data", f"{ctx}.req")
     return (values, REQUESTED) if values else None
 
 
 def _saved(ctx: str, statements: Sequence[Node]) -> Found | None:
-    """Read what a hook sets of new rows, or of all that are saved."""
+    """Read the values that a hook sets in new rows, or in all rows that are saved."""
     if len(statements) != 1 or statements[0].type != "if_statement":
         return None
     statement = statements[0]
@@ -129,7 +129,7 @@ def _saved(ctx: str, statements: Sequence[Node]) -> Found | None:
 
 
 def _else(statement: Node, ctx: str) -> Node | None:
-    """Return what is done otherwise; there is `ctx.data` if there is no `ctx.instance`."""
+    """Return the other branch; if there is no `ctx.instance`, there is `ctx.data`."""
     clause = statement.child_by_field_name("alternative")
     inner = clause.named_children[0] if clause is not None and clause.named_children else None
     if inner is None or inner.type != "if_statement" or inner.child_by_field_name("alternative"):
@@ -139,7 +139,7 @@ def _else(statement: Node, ctx: str) -> Node | None:
 
 
 def _values(statements: Iterable[Node], row: str, request: str) -> Values | None:
-    """Return what statements set of a row; None if they do anything else."""
+    """Return the values that statements set in a row; None if they do anything else."""
     values = {}
     for statement in statements:
         assignment = statement.named_children[0] if statement.named_children else None

@@ -1,4 +1,4 @@
-"""Validations in JavaScript that a model's properties can say: `validatesLengthOf` and so on."""
+"""Validations in JavaScript that a model's properties can declare, such as `validatesLengthOf`."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -24,7 +24,7 @@ ANY = ("string", "number", "integer", "boolean", "date", "object", "any")
 def translate_validations(
     model: Model, is_user: bool, found: Iterable[Finding]
 ) -> tuple[dict[str, Any], list[Finding]]:
-    """Return the properties of a model with its validations, and those that they say."""
+    """Return the properties of a model with its validations, and the validations in them."""
     properties = dict(model.mapping("properties"))
     done = []
     for finding in found:
@@ -38,7 +38,7 @@ def translate_validations(
 
 
 def _is_literal(finding: Finding) -> bool:
-    """Tell whether the properties are named by literals, and not by variables."""
+    """Return True if the properties are named by literals, and not by variables."""
     details = finding.details
     properties = details.properties if isinstance(details, Validation) else ()
     return all(
@@ -49,7 +49,7 @@ def _is_literal(finding: Finding) -> bool:
 def _changed(
     properties: JsonObject, is_user: bool, details: Validation
 ) -> dict[str, JsonObject] | None:
-    """Return the properties that a validation changes; None if it cannot be said."""
+    """Return the properties that a validation changes; None if they cannot declare it."""
     changed = {}
     for name in details.properties:
         if is_user and _holds_for_users(name, details):
@@ -142,8 +142,8 @@ def _validated(
 def _strict(property_: JsonObject, options: JsonObject) -> JsonObject | None:
     """Return a property that is required, unless a value may be missing.
 
-    In LoopBack 3, a value that is missing or null fulfils these validations only if the options
-    say so.
+    In LoopBack 3, a value that is missing or null passes these validations only if the options
+    allow it.
     """
     allowed = {options.get("allowNull") is True, options.get("allowBlank") is True}
     if len(allowed) > 1:

@@ -32,9 +32,10 @@ from app.connector import (
     redaction,
 )
 from app.connector.http.auth import ClientCredentials
+from app.connector.http.responses import read_retry_after
 from app.connector.redaction import MAX_SECRETS, Redactor
-from app.connector.request import encoding, model, url
-from app.connector.retry import read_retry_after
+from app.connector.request import encoding, url
+from app.connector.request import request as request_module
 
 SECRET = "s3cret-Value"
 
@@ -299,9 +300,11 @@ def test_query_longer_than_a_url_is_refused_before_it_is_encoded(call, monkeypat
 
 def test_url_is_built_once_to_be_sent(call, server, monkeypatch):
     built = []
-    known = model.add_query
+    known = request_module.add_query
     monkeypatch.setattr(
-        model, "add_query", lambda *args, **named: built.append(args[1]) or known(*args, **named)
+        request_module,
+        "add_query",
+        lambda *args, **named: built.append(args[1]) or known(*args, **named),
     )
     server.routes["hop"] = lambda h: h.reply(None, 302, headers={"Location": "/echo"})
 

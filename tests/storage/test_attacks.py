@@ -13,7 +13,7 @@ import pytest
 
 from app.config import ConfigurationError
 from app.storage.local import MAX_AT_ONCE
-from app.storage.names import MAX_NORMALIZED
+from app.storage.store import MAX_NORMALIZED
 from tests.support.answers import refusal
 from tests.support.races import at_once
 from tests.support.waiting import eventually

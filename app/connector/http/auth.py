@@ -14,11 +14,12 @@ from requests.structures import CaseInsensitiveDict
 from app.connector.errors import CallTimeoutError, UnauthorizedError
 from app.connector.redaction import credential_parts
 from app.connector.request.encoding import encode_text, validate_header
-from app.connector.request.model import Auth, FetchToken, Request
-from app.connector.response import RawResponse, Response, remote_message
+from app.connector.request.request import Auth, FetchToken, Request
 from app.connector.settings.options import AUTH
-from app.connector.types import JsonObject, JsonValue, Settings, Values
+from app.connector.types import JsonObject, JsonValue, RawResponse, Response, Settings, Values
 from app.connector.values import parse_json, to_text
+
+from .responses import remote_message
 
 # Seconds before its end at which a token is renewed; never before half of its lifetime.
 _RENEWAL_MARGIN = 30.0

@@ -1,6 +1,7 @@
 """Executing a call: hooks, credentials, the limit of concurrent calls, retries, and its result."""
 
 import logging
+import random
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,23 +12,31 @@ from dataclasses import dataclass, field
 from blinker import Signal
 from requests.structures import CaseInsensitiveDict
 
-from app.connector.errors import CallTimeoutError, ConnectError, ConnectorError, TooManyCallsError
-from app.connector.request.builder import SourceContext
+from app.connector.errors import (
+    CallTimeoutError,
+    ConnectError,
+    ConnectorError,
+    TooManyCallsError,
+    TransportError,
+)
 from app.connector.request.encoding import read_files, serialize_headers
-from app.connector.request.model import Request
-from app.connector.response import RawResponse, Response, alias
-from app.connector.retry import retry_delay
-from app.connector.settings.options import CallOptions, read_options
-from app.connector.types import JsonValue, Values
+from app.connector.request.request import Request, SourceContext
+from app.connector.settings.options import CallOptions, RetryPolicy, read_options
+from app.connector.types import JsonValue, RawResponse, Response, Values, alias
 
-from .responses import decode_body, describe_error, error_for_status
+from .responses import decode_body, describe_error, error_for_status, read_retry_after
 from .transport import Transport
 
+# Returns the id of the current request, if there is one.
+RequestId = Callable[[], str | None]
 _waits: ContextVar[bool] = ContextVar("waits", default=True)
 logger = logging.getLogger("app.connector")
 _extra_headers: ContextVar[tuple[tuple[object, Values], ...]] = ContextVar(
     "extra_headers", default=()
 )
+# Seconds before the first retry, doubled before each further one.
+_FIRST_DELAY = 0.2
+_MAX_DOUBLINGS = 20
 
 
 @dataclass(repr=False)
@@ -163,6 +172,15 @@ class HttpClient:
         finally:
             _extra_headers.reset(scope)
 
+    def send_request_ids(self, header: str, request_id: RequestId) -> None:
+        """Send the id of the current request in a header of every call."""
+
+        def add(_sender: object, ctx: Call) -> None:
+            if value := request_id():
+                ctx.request.headers.setdefault(header, value)
+
+        self.before_execute.connect(add, weak=False)
+
     def _add_extra_headers(self, call: Call) -> None:
         for owner, headers in _extra_headers.get():
             if owner is self:
@@ -192,7 +210,7 @@ class HttpClient:
                 outcome = self._send_authorized(call, deadline)
             except (ConnectError, CallTimeoutError) as error:
                 outcome = error
-            wait = retry_delay(call.options.retry, call.request.method, call.attempt, outcome)
+            wait = _retry_delay(call.options.retry, call.request.method, call.attempt, outcome)
             if wait is None or time.monotonic() + wait >= deadline:
                 break
             time.sleep(wait)
@@ -235,3 +253,24 @@ class HttpClient:
         self._send_signal(self.execute_failed, call)
         if call.error is not None:
             raise error
+
+
+def _retry_delay(
+    policy: RetryPolicy, method: str, attempt: int, outcome: RawResponse | ConnectorError
+) -> float | None:
+    """Return the seconds before the next attempt, or None if there is none."""
+    if attempt >= policy.max_attempts or method not in policy.methods:
+        return None
+    if isinstance(outcome, TransportError):
+        return backoff(policy, attempt, None)
+    if isinstance(outcome, RawResponse) and outcome.status_code in policy.statuses:
+        return backoff(policy, attempt, read_retry_after(outcome.headers.get("Retry-After")))
+    return None
+
+
+def backoff(policy: RetryPolicy, attempt: int, retry_after: float | None) -> float:
+    """Return the seconds to wait after an attempt, at most `maxDelay`."""
+    if retry_after is not None and policy.respect_retry_after:
+        return min(retry_after, policy.max_delay)
+    longest = min(_FIRST_DELAY * 2.0 ** min(attempt - 1, _MAX_DOUBLINGS), policy.max_delay)
+    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, not a secret

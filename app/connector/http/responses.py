@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from encodings import normalize_encoding
 from encodings.aliases import aliases
 
@@ -18,11 +20,9 @@ from app.connector.errors import (
     UnauthorizedError,
 )
 from app.connector.redaction import Redactor
-from app.connector.request.model import Request
-from app.connector.response import RawResponse, Response, remote_message
-from app.connector.retry import read_retry_after
+from app.connector.request.request import Request
 from app.connector.settings.options import CallOptions
-from app.connector.types import JsonValue
+from app.connector.types import JsonObject, JsonValue, RawResponse, Response
 from app.connector.values import parse_json
 
 from .transport import REDIRECTS
@@ -51,6 +51,8 @@ _MAX_CHARSET_LENGTH = 40
 _SIGNS = (b",", b":", b"[", b"{")
 #: Maximum characters of a remote's message in an error.
 _MAX_MESSAGE_LENGTH = 300
+# The names of messages in the bodies of error responses.
+_MESSAGE_KEYS = ("message", "detail", "title", "error_description", "error")
 _ERRORS: dict[int, type[HTTPStatusError]] = {
     401: UnauthorizedError,
     403: UnauthorizedError,
@@ -133,6 +135,38 @@ def error_for_status(response: Response, options: CallOptions) -> HTTPStatusErro
     retry_after = read_retry_after(response.headers.get("Retry-After"))
     make = _ERRORS.get(status, HTTPStatusError)
     return make(f"{message}: {remote}" if remote else message, response, retry_after)
+
+
+def remote_message(response: Response) -> str:
+    """Return the message in the body of an error response, or an empty string."""
+    body = response.body
+    if isinstance(body, str):
+        text = body.strip()
+        return "" if text.startswith("<") else text
+    if not isinstance(body, dict):
+        return ""
+    nested = body.get("error")
+    return (_message_in(nested) if isinstance(nested, dict) else "") or _message_in(body)
+
+
+def _message_in(part: JsonObject) -> str:
+    found = (part.get(key) for key in _MESSAGE_KEYS)
+    return next((text for text in found if isinstance(text, str) and text), "")
+
+
+def read_retry_after(value: str | None) -> float | None:
+    """Return the seconds that a Retry-After header asks for; None if it cannot be read."""
+    if not value:
+        return None
+    if value.strip().isdecimal():
+        return float(value)
+    try:
+        moment = parsedate_to_datetime(value)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+    except (ValueError, OverflowError):
+        return None
 
 
 def describe_error(

@@ -16,10 +16,10 @@ from app.connector.errors import (
     translate_errors,
 )
 from app.connector.redaction import current_redactor
-from app.connector.request.model import Request
+from app.connector.request.request import Request
 from app.connector.request.url import MAX_URL_LENGTH, resolve_location, url_length_error
-from app.connector.response import RawResponse
 from app.connector.settings.options import CallOptions
+from app.connector.types import RawResponse
 from app.connector.values import MISSING
 
 from .connection import Adapter, HostPolicy, Limits, current_limits

@@ -4,12 +4,11 @@ from collections.abc import Callable, Collection, Mapping
 from operator import attrgetter
 
 from app.connector.http.client import HttpClient
-from app.connector.request.builder import RequestBuilder, SourceContext
-from app.connector.response import Response
+from app.connector.request.request import RequestBuilder, SourceContext
 from app.connector.settings.loading import BASE_URL_MESSAGE, is_base_url, load
 from app.connector.settings.options import template_defaults
 from app.connector.settings.schema import OperationSettings, TemplateSettings
-from app.connector.types import JsonValue, Settings
+from app.connector.types import JsonValue, Response, Settings
 from app.problems import Problems, join_path
 
 from .operation import Operation, Parameter, check_parameters, extend_template, read_parameters

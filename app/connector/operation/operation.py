@@ -1,20 +1,18 @@
-"""An operation: a template that can be called like a function, with its parameters."""
+"""A function of a data source: its parameters, its signature, and calls, also with callbacks."""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from itertools import takewhile
 from keyword import iskeyword
-from typing import TypedDict
+from typing import Any, TypedDict, TypeVar
 
-from app.connector.callbacks import Callback, deliver, split_callback
-from app.connector.errors import UnknownVariableError, VariableError
+from app.connector.errors import ConnectorError, UnknownVariableError, VariableError
 from app.connector.http.client import Call, HttpClient
 from app.connector.redaction import MASK
-from app.connector.request.builder import RequestBuilder
-from app.connector.request.model import Request
-from app.connector.response import Response
-from app.connector.types import JsonObject, JsonValue, Settings, Values
+from app.connector.request.request import Request, RequestBuilder
+from app.connector.types import JsonObject, JsonValue, Response, Settings, Values
 from app.connector.values import EnvText
 from app.connector.variables import Variable
 from app.problems import Problems, join_path, suggest, type_name
@@ -26,6 +24,10 @@ Variables = Mapping[str, Variable]
 _SOURCES = ("path", "query", "header", "body", "form")
 _ROOT_OF = {"path": "url", "header": "headers"}
 _SOURCE_OF = {root: source for source, root in _ROOT_OF.items()}
+Result = TypeVar("Result")
+# As in Node.js: `(error, result, response)`, or the first of these.
+Callback = Callable[..., object]
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +235,7 @@ class Operation:
 
     def __call__(self, /, *args: object, **named: object) -> JsonValue:
         """Call with arguments in order or by name; a trailing callable is the callback."""
-        args, callback = split_callback(args)
+        args, callback = _split_callback(args)
         return self._run(self._bind(args, named), callback)
 
     def invoke(
@@ -293,7 +295,7 @@ class Operation:
             call = self._call(request)
             return call.result, call.response
 
-        return work()[0] if callback is None else deliver(callback, work)
+        return work()[0] if callback is None else _deliver(callback, work)
 
     def _pages(self, values: Values) -> Pages:
         return Pages(self._paginator, self._build(values), self._call)
@@ -307,3 +309,50 @@ class Operation:
 
     def _call(self, request: Request) -> Call:
         return self._client.execute(Call(self.name, request, self._builder.options, self._select))
+
+
+def takes_callback(method: Callable[..., Result]) -> Callable[..., Result]:
+    """Let a method take a callback `(error, result)` as its last argument; it then returns None."""
+
+    @wraps(method)
+    def call(self: object, *args: object, **named: object) -> Any:
+        args, callback = _split_callback(args)
+        if callback is None:
+            return method(self, *args, **named)
+        _deliver(callback, lambda: (method(self, *args, **named), None))
+        return None
+
+    return call
+
+
+def _split_callback(args: tuple[object, ...]) -> tuple[tuple[object, ...], Callback | None]:
+    """Return the arguments without a trailing callable, and that callable as the callback."""
+    last = args[-1] if args else None
+    return (args[:-1], last) if callable(last) else (args, None)
+
+
+def _deliver(callback: Callback, work: Callable[[], tuple[object, object]]) -> None:
+    """Call back with the result and response that `work` returns, or with the error it raises.
+
+    An error in the arguments is raised. A callback with only one or two parameters gets the first
+    arguments.
+    """
+    outcome: tuple[object, ...]
+    try:
+        outcome = (None, *work())
+    except ConnectorError as error:
+        if error.kind not in ("remote", "transport"):
+            raise
+        outcome = (error, getattr(error, "body", None), getattr(error, "response", None))
+    callback(*outcome[: _arity(callback)])
+
+
+def _arity(callback: Callback) -> int:
+    try:
+        kinds = [known.kind for known in inspect.signature(callback).parameters.values()]
+    except ValueError:
+        # A C function without a signature.
+        return 3
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return 3
+    return sum(kind in _POSITIONAL for kind in kinds)

@@ -7,7 +7,7 @@ from requests.utils import parse_header_links
 
 from app.connector.errors import PaginationError
 from app.connector.http.client import Call
-from app.connector.request.model import Request
+from app.connector.request.request import Request
 from app.connector.request.url import resolve_location
 from app.connector.settings.options import PAGINATE, PAGINATE_STYLES, default_values
 from app.connector.types import JsonValue, Settings

@@ -10,9 +10,8 @@ from jsonpath_ng.ext.filter import Filter
 from jsonpath_ng.ext.parser import parse
 
 from app.connector.errors import ResponsePathError, translate_errors
-from app.connector.nesting import levels_of
-from app.connector.response import Response
-from app.connector.types import JsonValue
+from app.connector.types import JsonValue, Response
+from app.connector.values import levels_of
 
 #: Maximum values of a body that a response path with `*` searches.
 # jsonpath-ng takes up to 5 microseconds per value, or up to 10 for a path with `..` or a filter.

@@ -9,9 +9,10 @@ from urllib.parse import quote, urljoin, urlsplit
 from requests.utils import requote_uri
 
 from app.connector.errors import BlockedHostError, MissingVariableError, VariableError
+from app.connector.template import may_hold_variables, scan
 from app.connector.types import Values
 from app.connector.values import known_type, to_text
-from app.connector.variables import Token, Variable, may_hold_variables, scan
+from app.connector.variables import Token, Variable
 from app.problems import Problems
 
 _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)

@@ -9,10 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from app.connector.retry import RETRIED_METHODS, RETRIED_STATUSES, RetryPolicy
 from app.connector.types import JsonObject, JsonValue, Settings
 
 _MEGABYTE = 1024 * 1024
+# The statuses and methods of calls that are retried, unless the settings name others; the methods
+# are the idempotent ones of RFC 9110, section 9.2.2.
+_RETRIED_STATUSES = (408, 425, 429, 500, 502, 503, 504)
+_RETRIED_METHODS = ("GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE")
 #: Maximum bytes of a response of a public data source, which anyone may request, unless
 #: `maxResponseBytes` is set.
 PUBLIC_MAX_RESPONSE = 2 * _MEGABYTE
@@ -61,9 +64,9 @@ OPTIONS: dict[str, Option] = {
     ),
     "retry": Option({}, "which calls are retried, see below"),
     "retry.maxAttempts": Option(1, "maximum number of attempts; 1 means no retry"),
-    "retry.statuses": Option(RETRIED_STATUSES, "the statuses after which a call is retried"),
+    "retry.statuses": Option(_RETRIED_STATUSES, "the statuses after which a call is retried"),
     "retry.methods": Option(
-        RETRIED_METHODS,
+        _RETRIED_METHODS,
         "the methods that are retried: the idempotent ones",
     ),
     "retry.maxDelay": Option(10_000, "the maximum delay between two attempts, in milliseconds"),
@@ -193,6 +196,17 @@ def options_in_effect(merged: Settings) -> JsonObject:
     if "total" not in merged["timeout"]:
         options["timeout.total"] = max(options["timeout.total"], 2 * options["timeout.read"])
     return {name: options[name] for name in OPTIONS if name in options}
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Which calls are retried, how often, and the maximum delay in seconds."""
+
+    max_attempts: int
+    statuses: frozenset[int]
+    methods: frozenset[str]
+    max_delay: float
+    respect_retry_after: bool
 
 
 @dataclass(frozen=True, slots=True)

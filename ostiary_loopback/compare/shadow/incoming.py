@@ -20,7 +20,7 @@ HEAD_TIMEOUT = 20.0
 PART_TIMEOUT = 60.0
 #: Maximum bytes of a request line and its header fields together, for the shadow proxy.
 MAX_HEAD = 64 * 1024
-# Bytes of a part of a body.
+# Maximum bytes of a part of a body.
 PART = 64 * 1024
 
 
@@ -71,11 +71,11 @@ class Incoming:
         return self.target.partition("?")[0]
 
     def values(self, name: str) -> list[str]:
-        """Return the values of a header field, whose name is in capitals."""
+        """Return the values of a header field, whose name is in upper case."""
         return [value for field, value in self.headers if field == name]
 
     def tokens(self, name: str) -> set[str]:
-        """Return the words of a header field that is a list, in small letters."""
+        """Return the words of a header field that is a list, in lower case."""
         return {word.strip().lower() for value in self.values(name) for word in value.split(",")}
 
     @property
@@ -113,7 +113,7 @@ class Incoming:
             raise BadRequestError(HTTPStatus.NOT_IMPLEMENTED)
 
     def _origin_form(self, target: str) -> str:
-        """Return a target as a path; the host of an absolute one takes the place of `Host`."""
+        """Return a target as a path; the host of an absolute one replaces `Host`."""
         if "#" in target or self.verb == "CONNECT":
             raise BadRequestError(HTTPStatus.BAD_REQUEST)
         if target.startswith("/") or (target == "*" and self.verb == "OPTIONS"):
@@ -135,7 +135,7 @@ class Connection:
 
     def __init__(self, client: socket.socket, address: tuple[str, int]) -> None:
         self._client = client
-        # Until when the head of a request must be complete; None before it and inside a body.
+        # The deadline for the head of a request; None before it and inside a body.
         self._head_until: float | None = None
         self._head_size = 0
         self._timeout = IDLE_TIMEOUT
@@ -143,7 +143,7 @@ class Connection:
         settings = Config()
         settings.set("limit_request_line", 0)
         settings.set("limit_request_field_size", MAX_HEAD)
-        # Names with an underscore are passed on; nothing reads them as those of an environment.
+        # Names with an underscore are passed on, as no WSGI environment is made of them.
         settings.set("header_map", "dangerous")
         self._parser = _Parser(settings, iter(self._receive, None), address)
 

@@ -17,12 +17,12 @@ from .moved import has_dot_segment
 
 #: Maximum number of waiting and running comparisons of the shadow proxy.
 PLACES = 50
-# Header fields that are not sent to the new service: its answer shall be whole, and not encoded.
+# Header fields that are not sent to the new service, as its answer must be whole and not encoded.
 _LEFT_OUT = {
     *("ACCEPT-ENCODING", "RANGE", "IF-RANGE", "IF-MATCH", "IF-NONE-MATCH"),
     *("IF-MODIFIED-SINCE", "IF-UNMODIFIED-SINCE"),
 }
-# Answers that depend on what the client has.
+# The statuses of answers that depend on what the client has already.
 _PARTIAL = (206, 304, 412, 416)
 
 Headers = Sequence[tuple[str, str]]
@@ -30,7 +30,7 @@ Headers = Sequence[tuple[str, str]]
 
 @dataclass
 class Copy:
-    """A copy of the old answer to a call, made while the client gets it."""
+    """A copy of the old answer to a call, made while it is sent to the client."""
 
     call: Call
     target: str
@@ -43,7 +43,7 @@ class Copy:
     size: int = 0
 
     def add(self, part: bytes) -> None:
-        """Add a part of the body; one that is larger than MAX_BODY is not kept."""
+        """Add a part of the body; a body that is larger than MAX_BODY is not kept."""
         self.size += len(part)
         if self.body is not None:
             self.body = self.body + part if self.size <= MAX_BODY else None
@@ -79,9 +79,9 @@ class Mirror:
             thread.start()
 
     def copy(self, request: Incoming, headers: Headers) -> Copy | None:
-        """Return where the old answer to a request is copied to; None if it is not compared.
+        """Return the copy for the old answer to a request; None if it is not compared.
 
-        Whoever gets a copy gives it back, by `compare` or by `drop`.
+        The copy must be passed to `compare` or to `drop`.
         """
         call = self._call(request)
         if call is None:
@@ -119,12 +119,12 @@ class Mirror:
         self._queue.put(copy)
 
     def drop(self) -> None:
-        """Count a call that the old service has not answered as a whole."""
+        """Count a call to which the old service sent no complete answer."""
         self._report.count("Not compared, as the old service or the client has gone")
         self._places.release()
 
     def stop(self, timeout: float) -> None:
-        """Compare what waits, for some seconds."""
+        """Complete the waiting comparisons, within some seconds."""
         for _ in self._threads:
             self._queue.put(None)
         for thread in self._threads:
@@ -157,7 +157,7 @@ class Mirror:
 
 
 def _caller(request: Incoming) -> str:
-    """Return whether a request has a token, and nothing of it."""
+    """Return a name that says whether a request has a token."""
     has_token = any(map(request.values, ("AUTHORIZATION", "X-ACCESS-TOKEN", "COOKIE")))
     return "with a token" if has_token or "access_token=" in request.target else "anonymous"
 

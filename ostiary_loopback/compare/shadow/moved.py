@@ -7,20 +7,20 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
 
-# Seconds between two looks at the file.
+# Seconds between two checks of the file.
 INTERVAL = 1.0
 #: Maximum bytes of the file of moved paths, for the shadow proxy.
 MAX_SIZE = 64 * 1024
-# What servers take for a separator of segments.
+# The characters that servers read as separators of segments.
 _SEPARATOR = re.compile(r"[/\\]")
 _LINE = re.compile(r"/|(/[A-Za-z0-9._~@:$,;=+-]+)+/?")
 
 
 class MovedPaths:
-    """Paths of a file, one a line: each stands for itself and for what is below it.
+    """The paths in a file, one on each line; each includes the paths below it.
 
-    `report` is given a sentence about each line that is no path, and about a file that cannot be
-    read, whose last paths hold on.
+    `report` is called with a sentence about each line that is not a path, and about a file that
+    cannot be read, whose last paths are kept.
     """
 
     def __init__(self, file: Path | None, report: Callable[[str], None]) -> None:
@@ -32,9 +32,9 @@ class MovedPaths:
         self._lock = threading.Lock()
 
     def __contains__(self, path: str) -> bool:
-        """Return True if the new service answers a path, as it stands in a request.
+        """Return True if the new service answers a path, given as in a request.
 
-        The old one must not be sent what it, or a server in front of it, reads as a moved path.
+        The old one must not get a path that it, or a server in front of it, reads as a moved one.
         """
         if self._file is not None:
             self._look(self._file)
@@ -76,9 +76,9 @@ class MovedPaths:
 
 
 def _normal_segments(path: str) -> list[str]:
-    """Return the segments of a path in small letters, decoded, without empty and dot segments.
+    """Return the segments of a path in lower case, decoded, without empty and dot segments.
 
-    LoopBack matches words in any case, and takes two slashes for one.
+    LoopBack matches words in any case, and reads two slashes as one.
     """
     segments: list[str] = []
     for segment in _SEPARATOR.split(unquote(path).lower()):

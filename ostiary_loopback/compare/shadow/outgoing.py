@@ -12,12 +12,12 @@ from ostiary_loopback.compare.answers import Service
 
 from .incoming import PART, PART_TIMEOUT, BadRequestError, ClientGoneError, Incoming
 
-# Header fields of one connection alone (RFC 9110, 7.6.1).
+# Header fields that are only for one connection (RFC 9110, 7.6.1).
 _HOP_BY_HOP = {
     *("CONNECTION", "KEEP-ALIVE", "PROXY-CONNECTION", "PROXY-AUTHENTICATE"),
     *("PROXY-AUTHORIZATION", "TE", "TRAILER", "TRANSFER-ENCODING", "UPGRADE", "EXPECT"),
 }
-# Those that `Connection` cannot declare as such: they say who calls, and from where.
+# Header fields that `Connection` cannot declare as such: they say who calls, and from where.
 _END_TO_END = {"HOST", "AUTHORIZATION", "COOKIE", "CONTENT-LENGTH"}
 _FOLDED = re.compile(r"\s*[\r\n]+\s*")
 WITHOUT_BODY = (204, 304)
@@ -26,7 +26,7 @@ Headers = list[tuple[str, str]]
 
 
 class ServiceFailedError(Exception):
-    """A service could not be reached, or answers no HTTP, or too late."""
+    """A service could not be reached, or did not answer in time, or not with HTTP."""
 
     def __init__(self, status: HTTPStatus) -> None:
         super().__init__(status.phrase)
@@ -34,11 +34,11 @@ class ServiceFailedError(Exception):
 
 
 class TruncatedError(Exception):
-    """A service has closed the connection inside an answer."""
+    """A service closed the connection before the end of its answer."""
 
 
 def forwarded_headers(request: Incoming, client: str) -> Headers:
-    """Return the header fields that a service is sent for a request of a client."""
+    """Return the header fields to send to a service for a request of a client."""
     kept = _end_to_end(request.headers, request.tokens("CONNECTION"))
     forwarded_for = ", ".join([*request.values("X-FORWARDED-FOR"), client])
     kept = [field for field in kept if field[0] not in ("X-FORWARDED-FOR", "CONTENT-LENGTH")]
@@ -59,7 +59,7 @@ def _end_to_end(headers: Sequence[tuple[str, str]], declared: set[str]) -> Heade
 
 
 class Upstream:
-    """A request to a service, and its answer; to be closed."""
+    """A request to a service, and its answer; it must be closed."""
 
     def __init__(self, service: Service, request: Incoming, target: str, headers: Headers) -> None:
         """Send the request, once, on a connection of its own.
@@ -69,7 +69,7 @@ class Upstream:
         """
         self._connection = _connect(service)
         try:
-            # A service may answer before it was sent all of a body, and close the connection.
+            # A service may answer, and close the connection, before it has received a whole body.
             with suppress(BrokenPipeError, ConnectionResetError):
                 self._send(request, target, headers)
             self._response: HTTPResponse = self._connection.getresponse()

@@ -1,4 +1,4 @@
-"""The server of the shadow proxy: a thread for each connection, of which there are so many."""
+"""The server of the shadow proxy, with a thread for each of a limited number of connections."""
 
 import json
 import signal
@@ -45,7 +45,7 @@ STOP_TIMEOUT = 10.0
 
 
 class Shadow:
-    """The proxy: which service answers a request, and how its answer is passed on."""
+    """The proxy: sends each request to one of the services, and passes the answer on."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class Shadow:
                     client.shutdown(socket.SHUT_RD)
 
     def _answer(self, client: socket.socket, address: tuple[str, int], request: Incoming) -> bool:
-        """Answer a request; tell whether the connection may be used for another."""
+        """Answer a request; return True if the connection may be used for another one."""
         service, target = self._service(request)
         headers = forwarded_headers(request, address[0])
         copy = self._mirror.copy(request, headers) if service is self._comparison.old else None
@@ -161,7 +161,7 @@ class Shadow:
             if is_chunked:
                 client.sendall(b"0\r\n\r\n")
         except (TruncatedError, OSError):
-            # The client sees that the answer is not whole, as the connection ends inside it.
+            # The connection ends inside the answer, so that the client sees that it is incomplete.
             raise ClientGoneError from None
         finally:
             upstream.close()
@@ -198,7 +198,7 @@ def _send_error(client: socket.socket, status: HTTPStatus, is_head: bool) -> Non
 
 
 def _linger(client: socket.socket) -> None:
-    """End a connection, and read what still comes, so that the client can read the answer.
+    """End a connection, and read the remaining data, so that the client can read the answer.
 
     The kernel would reset a connection that is closed with data unread.
     """
@@ -249,7 +249,7 @@ class _Server(socketserver.ThreadingTCPServer):
             self._changed.wait_for(lambda: not self._under_way, timeout)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of an error of a connection: a traceback could have what was sent."""
+        """Ignore an error of a connection: a traceback could contain data that was sent."""
         click.echo("A connection was closed because of an unexpected error.", err=True)
 
 
@@ -264,7 +264,7 @@ class _Handler(socketserver.BaseRequestHandler):
 
 @contextmanager
 def _until_signal() -> Iterator[threading.Event]:
-    """Give an event that SIGINT and SIGTERM set."""
+    """Return an event that is set by SIGINT and SIGTERM within the block."""
     stopped = threading.Event()
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(number, lambda *_: stopped.set()) for number in numbers]

@@ -1,4 +1,4 @@
-"""What every source of rows offers."""
+"""The interface of sources of rows."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
@@ -17,7 +17,7 @@ MAX_ROW = 16 * 1024 * 1024
 
 
 class SourceError(click.ClickException):
-    """A source that cannot be read, in one sentence without a password."""
+    """A source cannot be read; the message is one sentence without a password."""
 
 
 class Source(Protocol):
@@ -25,16 +25,16 @@ class Source(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """A text that differs for another source, without a password."""
+        """A text that identifies the source, without a password."""
 
     def holder(self, model: SourceModel) -> str | None:
-        """Return the name of what has the rows of a model; None if there are none."""
+        """Return the name of the table or collection with the rows of a model, or None."""
 
     def count(self, model: SourceModel) -> int:
         """Return the number of rows of a model."""
 
     def rows(self, model: SourceModel, after: Position | None = None) -> Iterator[Placed]:
-        """Yield the rows of a model, always in the same order, those after a position."""
+        """Yield the rows of a model after a position, always in the same order."""
 
     def close(self) -> None:
         """Close files and connections."""

@@ -28,7 +28,7 @@ DRIVERS = {
     "sqlite": "sqlite",
 }
 CONNECTORS = {"postgresql": "postgresql", "mysql": "mysql", "sqlite": "sqlite3"}
-# Rows of one query.
+# The number of rows in a query.
 PAGE = 1000
 
 
@@ -42,7 +42,7 @@ class SourceTable:
 
 
 class SourceDatabase:
-    """Reads tables by pages, with what the driver returns: columns have no types."""
+    """Reads tables in pages; values are those of the driver, as columns have no types."""
 
     def __init__(self, url: str) -> None:
         address = _address(url)
@@ -79,7 +79,7 @@ class SourceDatabase:
         given = settings.get("table") or settings.get("tableName")
         name = given if isinstance(given, str) else model.name
         tables = self._tables(self._schema(model))
-        # MySQL's names may be in small letters too.
+        # MySQL's names may be in lower case, too.
         candidates = [name, name.lower()]
         return next((candidate for candidate in candidates if candidate in tables), None)
 
@@ -140,7 +140,7 @@ class SourceDatabase:
         if name is None:
             return None
         with warnings.catch_warnings():
-            # Of types that SQLAlchemy does not know, such as points.
+            # The warnings are about types that SQLAlchemy does not know, such as points.
             warnings.simplefilter("ignore", sa.exc.SAWarning)
             columns = [column["name"] for column in self._inspector.get_columns(name, schema)]
         keys = self._inspector.get_pk_constraint(name, schema)["constrained_columns"]
@@ -158,7 +158,7 @@ class SourceDatabase:
 
 
 def _read_all_values(connection: sa.Connection) -> None:
-    """Let values that Python does not have be texts, so that their rows alone are refused."""
+    """Read values that Python cannot represent as texts, so that only their rows are refused."""
     driver: Any = connection.connection.driver_connection
     if connection.dialect.name == "sqlite":
         driver.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
@@ -168,7 +168,7 @@ def _read_all_values(connection: sa.Connection) -> None:
 
 @contextmanager
 def _readable() -> Iterator[None]:
-    """Report a table that cannot be read without the values and the SQL."""
+    """Raise SourceError for a table that cannot be read, without values and SQL."""
     try:
         yield
     except (DBAPIError, ValueError, OverflowError) as error:
@@ -177,7 +177,7 @@ def _readable() -> Iterator[None]:
 
 
 def _address(text: str) -> URL:
-    """Return the URL with the driver that we have; a SQLite file is only read."""
+    """Return the URL with the supported driver; a SQLite file is opened read-only."""
     try:
         url = sa.make_url(text)
     except (ArgumentError, ValueError):

@@ -29,7 +29,7 @@ UNREADABLE = (
 OPTIONS: CodecOptions[Mapping[str, Any]] = CodecOptions(
     tz_aware=True,
     datetime_conversion=bson.DatetimeConversion.DATETIME_AUTO,
-    # Their rows are refused, and not the whole file.
+    # Only rows with invalid UTF-8 are refused, and not the whole file.
     unicode_decode_error_handler="surrogateescape",
 )
 JSON_OPTIONS = json_util.JSONOptions(
@@ -54,7 +54,7 @@ class Dumps:
         )
 
     def close(self) -> None:
-        """Files are closed when they are read."""
+        """Do nothing: files are closed when they have been read."""
 
     def holder(self, model: SourceModel) -> str | None:
         """Return the name of the collection of a model."""
@@ -114,7 +114,7 @@ def _lines(file: BufferedIOBase, name: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _value(declared: dict[str, Any]) -> Any:
-    """Return the value of a type of MongoDB; what it cannot be stays as it is written."""
+    """Return the value of a MongoDB type; an invalid one is returned unchanged."""
     try:
         return json_util.object_hook(declared, JSON_OPTIONS)
     except (BSONError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError):

@@ -14,13 +14,13 @@ from .base import MAX_ROW, Placed, Position, SourceError
 
 # A text of JSON, or one character of its punctuation, or a literal.
 TOKEN = re.compile(rb'\s*("[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+)', re.DOTALL)
-# Bytes of the file that the system keeps for us at most.
+# Maximum bytes of the file that the system keeps in memory for the process.
 WINDOW = 32 * 1024 * 1024
 
 
 @dataclass
 class Part:
-    """Where the rows of a model are in the file, and how many."""
+    """The place of the rows of a model in the file, and their number."""
 
     start: int
     count: int = 0
@@ -37,7 +37,7 @@ class MemoryFile:
             raise self._problem(0)
         with path.open("rb") as file:
             self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        # Where the part of the file begins that the system keeps.
+        # The beginning of the part of the file that the system keeps in memory.
         self._kept_from = 0
         self._parts = self._index()
 
@@ -89,7 +89,7 @@ class MemoryFile:
         return parts
 
     def _entries(self, start: int) -> Iterator[tuple[str, int, int]]:
-        """Yield the keys of an object, and where their values begin and end."""
+        """Yield the keys of an object, each with the beginning and the end of its value."""
         place = self._expect(start, b"{")
         while True:
             key, place = self._token(place)
@@ -103,7 +103,7 @@ class MemoryFile:
             place = end
 
     def _release(self, place: int) -> None:
-        """Let go of what was read, which would count as memory of the process."""
+        """Release the memory of what was read, which would count as memory of the process."""
         self._bytes.madvise(mmap.MADV_DONTNEED)
         self._kept_from = place
 

@@ -1,4 +1,4 @@
-"""Opening a source: its kind is recognised from what SOURCE is."""
+"""Opening a source, whose kind is recognized from SOURCE."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,7 +34,7 @@ def _open(source: str) -> Source:
 
 
 def _reader(module: str, name: str) -> Callable[[Any], Source]:
-    """Import what reads a kind of source; raise SourceError if its library is missing."""
+    """Import the reader of a kind of source; raise SourceError if its library is missing."""
     try:
         reader: Callable[[Any], Source] = getattr(import_module(f"{__package__}.{module}"), name)
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Times of PostgreSQL that Python does not have, such as those after the year 9999, as texts."""
+"""Times of PostgreSQL that Python cannot represent, such as years after 9999, as texts."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ LOADERS: dict[str, type[Loader]] = {
 
 
 def read_all_times(connection: Connection[Any]) -> None:
-    """Let such times be texts; psycopg raises an error for all rows of a query."""
+    """Read such times as texts; psycopg would raise an error for all rows of a query."""
     # psycopg reads no other style.
     connection.execute("SET DateStyle TO ISO, YMD")
     for name, loader in LOADERS.items():

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from app.connector import CallTimeoutError, ConnectError, HTTPStatusError
-from app.connector.retry import backoff
+from app.connector.http.client import backoff
 from app.connector.settings.options import read_options, source_options
 
 QUICK = {"maxAttempts": 3, "maxDelay": 1}

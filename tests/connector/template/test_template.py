@@ -19,7 +19,7 @@ from app.connector import (
     VariableError,
     VariableTypeError,
 )
-from app.connector.variables import scan
+from app.connector.template import scan
 
 INTERFACE = [
     ("{x=100:number}", {}, 100),

@@ -1,9 +1,10 @@
-"""The commands `ostiary models`: check, list and show the models of a project."""
+"""The commands `ostiary models`, which check, list and show models, and `ostiary upgrade`."""
 
 from collections.abc import Iterable, Iterator
 
 import click
 from flask import current_app
+from flask.cli import with_appcontext
 
 from app.access.rules import Rule, UserPrincipal
 from app.commands import CommandGroup, json_option, print_rows
@@ -17,9 +18,10 @@ from app.rest.collection import Collection
 from app.rest.endpoint import Endpoint, served_endpoints, switched_off
 from app.rest.views.collection import declared_endpoints
 
-from .permissions import check_permissions
-from .roles import check_roles
+from .rules import check_permissions, check_roles
 
+# The commands that `ostiary upgrade` calls.
+UPGRADE = (["models", "check"], ["db", "upgrade"])
 models = CommandGroup("models", help="Check, list and show models.")
 
 
@@ -72,6 +74,18 @@ def show(name: str) -> None:
         raise click.ClickException(f"There is no model {name}; there are {known}.")
     for line in _describe(model):
         click.echo(line)
+
+
+@click.command()
+@with_appcontext
+@click.pass_context
+def upgrade(ctx: click.Context) -> None:
+    """Check the project with this release, then migrate.
+
+    If the project does not work with it, the command fails and does not change the database.
+    """
+    for arguments in UPGRADE:
+        current_app.cli.main(arguments, standalone_mode=False, obj=ctx.obj)
 
 
 def _not_served(found: Iterable[Model]) -> Iterator[str]:

@@ -1,23 +1,170 @@
-"""Building requests from a compiled template and the values of its variables."""
+"""Requests of calls, which hooks may change, and building them from templates."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import re
+import shlex
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from requests.structures import CaseInsensitiveDict
 
 from app.connector.errors import VariableError
-from app.connector.redaction import Redactor
+from app.connector.redaction import Redactor, secrets_by_name
 from app.connector.settings.options import merge, read_options, template_options
-from app.connector.template import Compiler, ConstantNode, Node, TextNode
-from app.connector.types import JsonObject, Settings, Values
+from app.connector.template import Compiler, VariableCollector
+from app.connector.types import JsonObject, JsonValue, RawResponse, Settings, Values, alias
 from app.connector.values import MISSING
-from app.connector.variables import VariableCollector, resolve, secret_values
+from app.connector.variables import ConstantNode, Node, TextNode, resolve, secret_values
 from app.problems import Problems, join_path, type_name
 
-from .encoding import serialize_headers
-from .model import Auth, Request
-from .url import UrlTemplate, is_path_type
+from .encoding import add_query, encode_body, serialize_headers
+from .url import UrlTemplate, is_path_type, origin_of
+
+# Maximum characters of a URL in an error or a log line.
+_MAX_SHOWN_LENGTH = 2000
+_METHOD = re.compile("[A-Za-z]+")
+_CROSS_ORIGIN = frozenset({"accept", "accept-encoding", "accept-language", "user-agent"})
+FetchToken = Callable[["Request", float], RawResponse]
+
+
+class Auth(ABC):
+    """An authentication scheme: it adds credentials to requests that have none."""
+
+    @abstractmethod
+    def apply(self, request: "Request") -> None:
+        """Add the credentials unless the request has some; nothing is fetched."""
+
+    def refresh(
+        self,
+        request: "Request",
+        fetch: FetchToken,
+        deadline: float,
+        rejected: "Request | None" = None,
+    ) -> bool:
+        """Fetch credentials for a request if there are none or they are not valid any more.
+
+        `rejected` is the request that the remote answered with 401. Returns True if it may be sent
+        again with other credentials, which this class never has.
+        """
+        return False
+
+    @abstractmethod
+    def secrets(self) -> Iterable[str]:
+        """Return the secrets that must never be printed."""
+
+
+@dataclass(repr=False)
+class Request:
+    """A request before it is encoded; hooks may change it.
+
+    >>> request = source.geocode.prepare("107 S B St")
+    >>> request.headers["x-tenant"] = "t1"
+    >>> print(request)
+    GET https://geo.example.org/107%20S%20B%20St
+    """
+
+    method: str
+    url: str
+    headers: CaseInsensitiveDict[str] = field(default_factory=CaseInsensitiveDict)
+    query: JsonObject = field(default_factory=dict)
+    body: JsonValue = MISSING
+    form: JsonValue = MISSING
+    files: Values = field(default_factory=dict)
+    repeat_lists: bool = False
+    auth: Auth | None = None
+    redactor: Redactor = field(default_factory=Redactor)
+    secrets: tuple[str, ...] = ()
+    # Headers of the data source; they stay when a hook replaces all headers.
+    defaults: Mapping[str, str] = field(default_factory=dict)
+
+    uri = alias("url")
+    qs = alias("query")
+
+    @property
+    def full_url(self) -> str:
+        """The url with its query, as it is sent."""
+        return add_query(self.url, self.query, repeat=self.repeat_lists)
+
+    def encode_body(self) -> bytes | None:
+        """Return the body as bytes and set Content-Type if it is missing."""
+        data, content_type = encode_body(
+            self.body,
+            self.form,
+            self.files,
+            self.headers.get("Content-Type"),
+            repeat=self.repeat_lists,
+        )
+        if content_type is not None:
+            self.headers["Content-Type"] = content_type
+        return data
+
+    def redirected_to(self, url: str) -> "Request":
+        """Return the request for another url, without credentials if that has another origin."""
+        redirected = replace(self, url=url, query={}, headers=self.headers.copy())
+        if origin_of(url) != origin_of(self.url):
+            headers = self.headers.items()
+            kept = {name: text for name, text in headers if name.lower() in _CROSS_ORIGIN}
+            redirected.headers = CaseInsensitiveDict(kept)
+            redirected.defaults = {}
+            redirected.auth = None
+        return redirected
+
+    def full_redactor(self) -> Redactor:
+        """Return a redactor that also knows the secrets of this request."""
+        return self.redactor.with_secrets(self.all_secrets())
+
+    def all_secrets(self) -> Iterator[str]:
+        """Yield the secrets of this request: variables, credentials, entries named like secrets."""
+        yield from self.credentials()
+        for part in (self.body, self.form):
+            yield from secrets_by_name(part)
+
+    def credentials(self) -> Iterator[str]:
+        """Yield the secrets of this request except those in its body."""
+        yield from self.secrets
+        if self.auth is not None:
+            yield from self.auth.secrets()
+        for part in (dict(self.headers), self.query):
+            yield from secrets_by_name(part)
+
+    def copy(self) -> "Request":
+        """Return a copy of the request with its own headers and query."""
+        return replace(self, headers=self.headers.copy(), query=dict(self.query))
+
+    def __str__(self) -> str:
+        return self.describe(self.full_redactor())
+
+    def describe(self, redactor: Redactor) -> str:
+        """Return the method and the beginning of the url, with secrets masked."""
+        try:
+            url = self.full_url
+        except VariableError:
+            url = self.url
+        return f"{self.method} {redactor.url(url, _MAX_SHOWN_LENGTH)}"
+
+    def __repr__(self) -> str:
+        return f"<Request {self}>"
+
+    def as_curl(self) -> str:
+        """Return a curl command for this request with its secrets masked."""
+        redactor = self.full_redactor()
+        words = ["curl", "-X", self.method, redactor.url(self.full_url)]
+        data = replace(
+            self,
+            headers=self.headers.copy(),
+            body=redactor.structure(self.body),
+            form=redactor.structure(self.form),
+            files={},
+        )
+        body = data.encode_body()
+        for name, text in redactor.structure(dict(data.headers)).items():
+            words += ["-H", f"{name}: {text}"]
+        if body is not None:
+            words += ["--data-binary", redactor.text(body.decode("utf-8", "replace"))]
+        for name in self.files:
+            words += ["-F", f"{name}=@{name}"]
+        return " ".join(map(shlex.quote, words))
 
 
 @dataclass(frozen=True)
@@ -73,7 +220,7 @@ class RequestBuilder:
             problems.add(path, str(error))
 
     def _check_parts(self, problems: Problems, path: str) -> None:
-        if isinstance(self._nodes["method"], ConstantNode) and not _is_method(self.method):
+        if isinstance(self._nodes["method"], ConstantNode) and not _METHOD.fullmatch(self.method):
             problems.add(join_path(path, "method"), f"{self.method!r} cannot be used as a method")
         if isinstance(self._nodes["query"], ConstantNode | TextNode):
             problems.add(join_path(path, "query"), "must be an object or one variable")
@@ -87,9 +234,10 @@ class RequestBuilder:
     def build(self, given: Values) -> Request:
         """Return a new request for the given values."""
         values = resolve(self.variables, given)
+        secrets = tuple(secret_values(self._secret_variables, values))
         built = {root: node.build(values) for root, node in self._nodes.items()}
         method = str(built["method"] or "GET").upper()
-        if not _is_method(method):
+        if not _METHOD.fullmatch(method):
             raise VariableError(f"{method!r} cannot be used as a method")
         headers = self._headers.copy()
         headers.update(serialize_headers(built["headers"]))
@@ -105,7 +253,7 @@ class RequestBuilder:
             self.options.repeat_lists,
             self._auth if node is None else self._context.make_auth(node.build(values)),
             self._context.redactor,
-            tuple(secret_values(self._secret_variables, values)),
+            secrets,
             self._headers,
         )
 
@@ -155,10 +303,6 @@ def _query_entries(entries: object) -> JsonObject:
     if not isinstance(entries, Mapping | None):
         raise VariableError(f"The query must be an object, got {type_name(entries)}")
     return {key: value for key, value in (entries or {}).items() if value is not None}
-
-
-def _is_method(word: str) -> bool:
-    return word.isascii() and word.isalpha()
 
 
 def _compile_auth(own: Settings, compiler: Compiler, path: str) -> Node | None:

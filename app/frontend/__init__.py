@@ -1,1 +1,0 @@
-"""A front end beside the API: static files from STATIC_FOLDER."""
