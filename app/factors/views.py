@@ -10,7 +10,7 @@ from app.access.rules import EXECUTE, READ, WRITE
 from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.models import User
-from app.users.resource import users
+from app.users.resource import permit_everyone, permit_owner, users
 from app.users.sessions import second_step
 from app.users.sessions.assurance import NOT_RECENT, require_recent
 from app.users.sessions.cookies import (
@@ -41,6 +41,16 @@ TOO_MANY_FACTORS = errors.ValidationError(totp.held.too_many)
 UNKNOWN_FACTOR = errors.ModelNotFound("factor", 1)
 NOT_PROVED = errors.EmailProofRequired()
 THROTTLED = errors.TooManyRequests(60)
+
+permit_everyone("loginWithFactor", "enrolAtLogin")
+permit_owner(
+    "__create__factors",
+    "confirmFactor",
+    "__get__factors",
+    "__destroyById__factors",
+    "__create__recoveryCodes",
+    "__get__recoveryCodes",
+)
 
 
 def _is_served(settings: Settings) -> bool:

@@ -51,24 +51,7 @@ OWNER_METHODS = (
     "__destroyById__accessTokens",
     "__delete__accessTokens",
     "__get__audit",
-    "__get__identities",
-    "__destroyById__identities",
     "reauthenticate",
-    "__create__personalTokens",
-    "__get__personalTokens",
-    "__findById__personalTokens",
-    "__destroyById__personalTokens",
-    "__create__factors",
-    "confirmFactor",
-    "__get__factors",
-    "__destroyById__factors",
-    "__create__recoveryCodes",
-    "__get__recoveryCodes",
-    "passkeyOptions",
-    "__create__passkeys",
-    "__get__passkeys",
-    "__updateById__passkeys",
-    "__destroyById__passkeys",
 )
 # The methods that may change an email, which requires the password.
 UPDATING_METHODS = (
@@ -84,6 +67,21 @@ UPDATING_METHODS = (
 # before users are registered.
 declared_users = AppState[Resource | None]("declared users", factory=lambda _app: None)
 
+# The methods that features add to users, beside their endpoints: those that check credentials
+# themselves, by feature, and those for OWNER_METHODS.
+_methods_of_everyone: list[tuple[str, ...]] = []
+_methods_of_owner: list[str] = []
+
+
+def permit_everyone(*methods: str) -> None:
+    """Let everyone call these methods of a feature, which check credentials themselves."""
+    _methods_of_everyone.append(methods)
+
+
+def permit_owner(*methods: str) -> None:
+    """Let users call these methods of a feature on their own record."""
+    _methods_of_owner.extend(methods)
+
 
 def rules(settings: Settings) -> list[Rule]:
     """Return the access rules; anyone may register unless REGISTRATION_OPEN is false.
@@ -98,12 +96,9 @@ def rules(settings: Settings) -> list[Rule]:
         *registration,
         # These methods check credentials or a token themselves.
         allow(EVERYONE, "login", "logout", "resetPassword", "setPassword", "verify", "confirm"),
-        allow(EVERYONE, "requestLoginCode", "loginByCode"),
-        allow(EVERYONE, "loginWithFactor", "enrolAtLogin"),
-        allow(EVERYONE, "requestEmailCode", "confirmEmailCode"),
-        allow(EVERYONE, "passkeyLoginOptions", "loginByPasskey"),
+        *(allow(EVERYONE, *methods) for methods in _methods_of_everyone),
         allow(AUTHENTICATED, "changePassword", "changeEmail"),
-        allow(OWNER, *OWNER_METHODS),
+        allow(OWNER, *OWNER_METHODS, *_methods_of_owner),
         allow(ADMIN),
     ]
 

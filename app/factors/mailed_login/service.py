@@ -14,7 +14,7 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from app import outbox
-from app.audit.entries import MAILED_CODE, Action, record_attempt
+from app.audit.entries import Action, record_attempt
 from app.database.purging import delete_batch
 from app.database.session import affected_rows, after_commit, db, transaction
 from app.errors import LoginFailed
@@ -42,6 +42,8 @@ MAX_TRIES = 5
 # The scope of a ticket: like a mailed token, it is no session, and it ends with the other mailed
 # tokens.
 LOGIN_SCOPE = "login-code"
+# The `reason` of a failed login.
+MAILED_CODE = "mailed code"
 
 
 def code_of(ticket_digest: str) -> str:

@@ -9,7 +9,7 @@ from app.fields.base import Schema, Text
 from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.models import TOKEN_LENGTH
-from app.users.resource import users
+from app.users.resource import permit_everyone, users
 from app.users.schemas import AccessTokenSchema, ResetRequestSchema
 from app.users.sessions.cookies import set_cookie
 
@@ -18,6 +18,8 @@ from .pages import set_ticket_cookie
 
 #: Maximum characters of an entered code, with spaces.
 MAX_TYPED_CODE = 32
+
+permit_everyone("requestLoginCode", "loginByCode")
 
 
 class TicketSchema(Schema):

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, delete, exists, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from app.access.identity import MULTI_FACTOR, LiveToken
-from app.audit.entries import PASSKEY, Action, record_attempt
+from app.audit.entries import Action, record_attempt
 from app.database.purging import delete_batch
 from app.database.session import affected_rows, db, transaction
 from app.errors import LastCredential, LoginFailed, ModelNotFound, ValidationError
@@ -45,6 +45,8 @@ CHALLENGE_LIFETIME = 300
 CHALLENGE_BYTES = 32
 # The message for a response to a challenge that is unknown, has expired, or was used.
 UNKNOWN_CHALLENGE = {"credential": ["has a challenge that is over: ask for new options"]}
+# The `reason` of a failed login.
+PASSKEY = "passkey"
 REGISTERED = {"credential": ["is registered already"]}
 
 held = HeldFactors(Passkey, "passkey", MAX_PASSKEYS)

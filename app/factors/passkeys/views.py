@@ -12,7 +12,7 @@ from app.factors.views import NOT_PROVED, THROTTLED, own_session
 from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.models import User
-from app.users.resource import users
+from app.users.resource import permit_everyone, permit_owner, users
 from app.users.schemas import AccessTokenSchema
 from app.users.sessions import second_step
 from app.users.sessions.assurance import NOT_RECENT, require_recent
@@ -35,6 +35,15 @@ MALFORMED = errors.ValidationError({"credential": ["is missing"]})
 BLANK_NAME = errors.ValidationError({"name": [errors.BLANK]})
 UNKNOWN_KIND = errors.ValidationError(second_step.UNKNOWN_KIND)
 UNKNOWN_PASSKEY = errors.ModelNotFound("passkey", 1)
+
+permit_everyone("passkeyLoginOptions", "loginByPasskey")
+permit_owner(
+    "passkeyOptions",
+    "__create__passkeys",
+    "__get__passkeys",
+    "__updateById__passkeys",
+    "__destroyById__passkeys",
+)
 
 
 def _is_served(settings: Settings) -> bool:
