@@ -16,7 +16,7 @@ from app.database.statements import PreparedStatement
 from app.ids import Id
 from app.outbox import Attempt, Payload
 from app.signals import emit
-from app.throttles.keys import key_digest, mailbox
+from app.throttles.throttles import key_digest, mailbox
 from app.times import now
 from app.users.app_model import user_model
 from app.users.models import (

@@ -12,7 +12,7 @@ from app.audit.entries import UNVERIFIED_EMAIL, Action, record, record_attempt
 from app.database.session import db, transaction
 from app.ids import Id
 from app.observability.origin import current_origin
-from app.throttles.keys import key_digest
+from app.throttles.throttles import key_digest
 from app.users.app_model import user_model
 from app.users.models import User
 from app.users.names import lookup_email, username_key
