@@ -15,7 +15,7 @@ from app.errors import ValidationError
 from app.times import now
 from app.users.accounts.registration import identifying_columns
 from app.users.app_model import user_model, user_properties
-from app.users.passwords.stored_hashes import hash_problem
+from app.users.passwords.hashing import hash_problem
 
 from .batches import BATCH, Plan, Values
 from .fields import NOTE, Fields

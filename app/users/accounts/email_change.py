@@ -12,7 +12,7 @@ from app.users.mailed.tokens import mail_token
 from app.users.mailed.verification import count_change
 from app.users.models import CHANGE_SCOPE, User
 from app.users.names import NOT_AN_EMAIL, stored_email
-from app.users.passwords.attempts import check_password
+from app.users.passwords.hashing import check_password
 from app.users.sessions import login_methods
 from app.users.sessions.tokens import delete_scoped, lock
 

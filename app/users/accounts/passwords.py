@@ -12,10 +12,14 @@ from app.throttles import throttles
 from app.users.app_model import user_model
 from app.users.mailed.tokens import Account, mail_token, recipient_key
 from app.users.models import RESET_SCOPE, AccessToken, User, token_digest
-from app.users.passwords.attempts import check_password, forget_failures
-from app.users.passwords.hashing import hash_password, hashing
+from app.users.passwords.hashing import (
+    check_password,
+    forget_failures,
+    hash_password,
+    hashing,
+    replace_hash,
+)
 from app.users.passwords.policy import validate_password
-from app.users.passwords.stored_hashes import replace_hash
 from app.users.sessions import login_methods
 from app.users.sessions.tokens import delete_sessions, delete_tokens, lock, use_up
 

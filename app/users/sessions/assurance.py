@@ -13,7 +13,7 @@ from app.errors import InvalidPassword, InvalidToken, StrongerLoginRequired, Val
 from app.ids import Id
 from app.times import now
 from app.users.models import AccessToken, User
-from app.users.passwords.attempts import check_password
+from app.users.passwords.hashing import check_password
 
 from . import second_step
 

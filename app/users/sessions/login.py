@@ -16,9 +16,15 @@ from app.throttles.throttles import key_digest
 from app.users.app_model import user_model
 from app.users.models import User
 from app.users.names import lookup_email, username_key
-from app.users.passwords.attempts import login_attempt
-from app.users.passwords.hashing import hash_password, needs_rehash, normal_form, verify_login
-from app.users.passwords.stored_hashes import replace_hash, stored_schemes
+from app.users.passwords.hashing import (
+    hash_password,
+    login_attempt,
+    needs_rehash,
+    normal_form,
+    replace_hash,
+    stored_schemes,
+    verify_login,
+)
 
 from . import second_step
 from .lifetimes import ABSENT, parse_ttl

@@ -12,7 +12,7 @@ from app.ids import Id
 from app.rest.rows.values import Values
 from app.times import now
 from app.users.app_model import user_properties
-from app.users.passwords.stored_hashes import hash_problem
+from app.users.passwords.hashing import hash_problem
 from app.users.schemas import RegistrationSchema
 
 from .csv_files import from_text
