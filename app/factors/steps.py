@@ -25,8 +25,7 @@ from app.throttles.throttles import FACTOR_CHECK, count_failure
 from app.users.app_model import user_model
 from app.users.models import TICKET_SCOPE, AccessToken, User, token_digest
 from app.users.sessions.assurance import REAUTHENTICATION, note_authentication
-from app.users.sessions.login import MAY_LOG_IN, open_session, require_user
-from app.users.sessions.second_step import UNKNOWN_KIND, FirstStep
+from app.users.sessions.login import MAY_LOG_IN, UNKNOWN_KIND, FirstStep, open_session, require_user
 from app.users.sessions.tokens import IssuedToken, issue, lock, use_up
 
 from . import kinds

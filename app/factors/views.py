@@ -11,7 +11,7 @@ from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.models import User
 from app.users.resource import permit_everyone, permit_owner, users
-from app.users.sessions import second_step
+from app.users.sessions import login
 from app.users.sessions.assurance import NOT_RECENT, require_recent
 from app.users.sessions.cookies import (
     SECOND_STEP_COOKIE,
@@ -35,7 +35,7 @@ from .schemas import (
 )
 from .totp import service as totp
 
-UNKNOWN_KIND = errors.ValidationError(second_step.UNKNOWN_KIND)
+UNKNOWN_KIND = errors.ValidationError(login.UNKNOWN_KIND)
 NO_FACTOR = errors.ValidationError(recovery.NO_FACTOR)
 TOO_MANY_FACTORS = errors.ValidationError(totp.held.too_many)
 UNKNOWN_FACTOR = errors.ModelNotFound("factor", 1)

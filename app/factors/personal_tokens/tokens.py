@@ -20,7 +20,7 @@ from app.errors import InvalidToken
 from app.observability.origin import current_origin
 from app.times import now
 from app.users.models import PERSONAL_SCOPE, AccessToken, User, new_token, token_digest
-from app.users.sessions.lifetimes import TOUCH_TIMEOUT
+from app.users.sessions.tokens import TOUCH_TIMEOUT
 from app.users.sessions.transports import COLUMNS, PERSONAL_PREFIX
 
 # 62 ** 40 possible values are 238 bits.
