@@ -22,8 +22,7 @@ from app.errors import (
 from app.ids import Id
 from app.observability.origin import current_origin
 from app.throttles.throttles import FACTOR_CHECK, count_failure
-from app.users.app_model import user_model
-from app.users.models import TICKET_SCOPE, AccessToken, User, token_digest
+from app.users.models import TICKET_SCOPE, AccessToken, User, token_digest, user_model
 from app.users.sessions.assurance import REAUTHENTICATION, note_authentication
 from app.users.sessions.login import MAY_LOG_IN, UNKNOWN_KIND, FirstStep, open_session, require_user
 from app.users.sessions.tokens import IssuedToken, issue, lock, use_up

@@ -19,8 +19,7 @@ from app.rest.relations import Relation
 from app.rest.resource import Resource
 from app.rest.visibility import Visibility
 
-from .app_model import user_properties
-from .models import User
+from .models import User, app_user_model, user_properties
 from .schemas import RegistrationSchema, UserSchema
 from .transfer.row_schema import RowSchema
 
@@ -65,6 +64,7 @@ def extend(app: Flask, users: Resource, definition: UsersExtension | None) -> Re
         for own in (*read_properties(app, relations, definition.keys), *definition.keys)
     ]
     model = make_model(app, properties) if properties else User
+    app_user_model.set(app, model)
     user_properties.set(app, properties)
     make = partial(make_schema, properties=properties, hidden=definition.hidden)
     return replace(

@@ -19,6 +19,7 @@ from app.errors import (
     ValidationError,
 )
 from app.rest.added_relations import with_added_relations
+from app.rest.collection import Collection, served_collections
 from app.rest.resource import Resource
 from app.rest.rows.repository import Repository
 from app.rest.rows.values import Conditions, Row, Values
@@ -192,6 +193,11 @@ users = Resource(
         (InvalidPassword(), EmailProofRequired("renamed@example.com"), TooManyRequests(60)),
     ),
 )
+
+
+def users_collection() -> Collection:
+    """Return the users served by the current app."""
+    return served_collections.current["users"]
 
 
 def users_of(app: Flask) -> Resource:

@@ -25,9 +25,8 @@ from app.throttles import throttles
 from app.times import now
 from app.users.accounts.addresses import announce_verified, claim_account
 from app.users.accounts.lookup import find_enabled_account, read_address
-from app.users.app_model import user_model
 from app.users.mailed.tokens import Account, recipient_key
-from app.users.models import AccessToken, User, new_token, token_digest
+from app.users.models import AccessToken, User, new_token, token_digest, user_model
 from app.users.sessions import login_methods
 from app.users.sessions.login import login_identified
 from app.users.sessions.tokens import IssuedToken, issue, lock, use_up

@@ -7,8 +7,7 @@ from app.audit.entries import Action, record
 from app.database.session import affected_rows, transaction
 from app.ids import Id
 from app.signals import account_claimed, email_changed, email_verified, emit_after_commit
-from app.users.app_model import user_model
-from app.users.models import CHANGE_SCOPE, CODE_SCOPE, TICKET_SCOPE, VERIFY_SCOPE, User
+from app.users.models import CHANGE_SCOPE, CODE_SCOPE, TICKET_SCOPE, VERIFY_SCOPE, User, user_model
 from app.users.sessions.tokens import delete_scoped, delete_tokens, lock
 
 #: Seconds for which delivery of a notice about a new email is tried.

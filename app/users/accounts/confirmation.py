@@ -9,8 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from app.audit.entries import Action, record
 from app.database.session import affected_rows, db, transaction
 from app.errors import TAKEN, InvalidConfirmation, ValidationError
-from app.users.app_model import user_model
-from app.users.models import CHANGE_SCOPE, VERIFY_SCOPE, AccessToken, User, token_digest
+from app.users.models import CHANGE_SCOPE, VERIFY_SCOPE, AccessToken, User, token_digest, user_model
 from app.users.sessions import login_methods
 from app.users.sessions.tokens import delete_sessions, lock, use_up
 

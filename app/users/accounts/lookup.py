@@ -9,9 +9,8 @@ from app.database.session import db
 from app.database.statements import PreparedStatement
 from app.errors import EmailRequired, InvalidEmail, InvalidRealm, ModelNotFound, ValidationError
 from app.ids import Id
-from app.users.app_model import user_model
 from app.users.mailed.tokens import Account
-from app.users.models import User
+from app.users.models import User, user_model
 from app.users.names import lookup_email, stored_email
 
 #: Maximum service accounts in one response.

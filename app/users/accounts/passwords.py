@@ -9,9 +9,8 @@ from app.ids import Id
 from app.observability.origin import current_network
 from app.signals import emit, password_reset, reset_password_request
 from app.throttles import throttles
-from app.users.app_model import user_model
 from app.users.mailed.tokens import Account, mail_token, recipient_key
-from app.users.models import RESET_SCOPE, AccessToken, User, token_digest
+from app.users.models import RESET_SCOPE, AccessToken, User, token_digest, user_model
 from app.users.passwords.hashing import (
     check_password,
     forget_failures,

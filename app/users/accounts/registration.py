@@ -11,9 +11,8 @@ from app.errors import BLANK, ValidationError
 from app.observability.origin import current_network
 from app.rest.rows.values import Values
 from app.throttles.throttles import REGISTRATION, count
-from app.users.app_model import user_model, with_defaults
 from app.users.mailed.verification import verify_new_addresses
-from app.users.models import User
+from app.users.models import User, user_model, user_properties
 from app.users.names import stored_email, username_columns
 from app.users.passwords.hashing import hash_password, hashing
 from app.users.passwords.policy import validate_password
@@ -128,7 +127,27 @@ def _new_user(
 
 def _columns(email: str, username: str | None, realm: str | None, properties: Values) -> Values:
     """Return the columns of a new user; raise ValidationError for invalid or missing values."""
-    return {**identifying_columns(email, username, realm), **with_defaults(properties)}
+    return {**identifying_columns(email, username, realm), **_with_defaults(properties)}
+
+
+def _with_defaults(values: Values) -> Values:
+    """Return a new user's values by attribute, completed by defaults.
+
+    Raises ValidationError for required properties without a value.
+    """
+    defaults = {
+        declared.column_name: declared.default() if declared.default else None
+        for declared in user_properties.current
+    }
+    complete = defaults | values
+    missing = {
+        declared.name: [BLANK]
+        for declared in user_properties.current
+        if declared.required and complete[declared.column_name] is None
+    }
+    if missing:
+        raise ValidationError(missing)
+    return complete
 
 
 def _check_all(users: Iterable[User]) -> None:

@@ -10,8 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from app.database.session import db, in_transaction, transaction
 from app.errors import TAKEN, ValidationError
 from app.ids import Id
-from app.users.app_model import user_model, user_properties
-from app.users.models import User
+from app.users.models import User, user_model, user_properties
 
 
 @contextmanager

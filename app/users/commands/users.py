@@ -6,8 +6,8 @@ import click
 
 from app.commands import CommandGroup, json_option, print_rows
 from app.users.accounts import addresses, lookup, passwords, registration, removal
-from app.users.app_model import user_properties, users_collection
-from app.users.models import User
+from app.users.models import User, user_properties
+from app.users.resource import users_collection
 
 from . import arguments
 from .arguments import password_option, property_option, read_password, realm_option, user_argument

@@ -7,7 +7,7 @@ from flask import Flask
 from app import outbox, signals
 from app.database.session import db
 from app.outbox import Attempt, Payload
-from app.users.app_model import user_model
+from app.users.models import user_model
 
 from . import tokens
 

@@ -18,7 +18,6 @@ from app.outbox import Attempt, Payload
 from app.signals import emit
 from app.throttles.throttles import key_digest, mailbox
 from app.times import now
-from app.users.app_model import user_model
 from app.users.models import (
     CODE_SCOPE,
     HANDLE_LENGTH,
@@ -29,6 +28,7 @@ from app.users.models import (
     new_code,
     token_digest,
     typed,
+    user_model,
 )
 from app.users.sessions.tokens import IssuedToken, issue, lock
 

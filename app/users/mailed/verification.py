@@ -11,8 +11,7 @@ from app.observability.origin import current_network
 from app.settings import Settings, is_compatible
 from app.signals import verification_request
 from app.throttles.throttles import VERIFICATION_ADDRESS, VERIFICATION_USER, allows, count
-from app.users.app_model import user_model
-from app.users.models import VERIFY_SCOPE, User
+from app.users.models import VERIFY_SCOPE, User, user_model
 
 from .tokens import mail_token
 

@@ -19,8 +19,7 @@ from app.database.session import connection, db, transaction
 from app.error_responses import to_validation_error
 from app.errors import TAKEN, ValidationError, quote
 from app.users.accounts.registration import identifying_columns
-from app.users.app_model import user_model, user_properties
-from app.users.models import User
+from app.users.models import User, user_model, user_properties
 from app.users.passwords.hashing import hash_password
 from app.users.passwords.policy import validate_password
 

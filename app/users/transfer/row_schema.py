@@ -11,7 +11,7 @@ from app.errors import ValidationError as InvalidRole
 from app.ids import Id
 from app.rest.rows.values import Values
 from app.times import now
-from app.users.app_model import user_properties
+from app.users.models import user_properties
 from app.users.passwords.hashing import hash_problem
 from app.users.schemas import RegistrationSchema
 

@@ -11,9 +11,8 @@ from app.rest.requests.bodies import Body, parse_json
 from app.rest.requests.parameters import is_given
 from app.settings import is_compatible
 from app.users import schemas
-from app.users.app_model import users_collection
 from app.users.models import User, token_digest
-from app.users.resource import users
+from app.users.resource import users, users_collection
 from app.users.sessions import assurance, tokens
 from app.users.sessions import login as login_service
 from app.users.sessions.cookies import clear_cookie, set_cookie
