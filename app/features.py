@@ -94,7 +94,7 @@ FEATURES = (
     ),
     Feature("outbox", "app.outbox", Stage.SERVICE, commands={"outbox": "app.outbox.cli"}),
     Feature("mail", "app.mail", Stage.SERVICE),
-    Feature("mails to users", "app.users.mailed.events", Stage.SERVICE),
+    Feature("mails to users", "app.users.mailed", Stage.SERVICE),
     Feature(
         "files of models",
         "app.definitions.setup",

@@ -27,11 +27,10 @@ from app.settings import Settings
 from app.state import AppState
 from app.throttles.throttles import CREDENTIAL, count
 
-from .accounts import email_change
+from .accounts import confirmation
 from .accounts.changes import changes_email, update_users
 from .accounts.registration import identifying_columns, insert_users, prepare_users
 from .accounts.removal import delete_users, keeping_admin
-from .mailed import verification
 from .models import User
 from .schemas import RegistrationSchema, UserSchema
 from .sessions.assurance import require_recent_or_password
@@ -159,7 +158,7 @@ class UserRows(Repository):
 
 def _allow_new_email(password: str | None) -> None:
     """Raise an error unless the caller may change the email, with this password if required."""
-    if email_change.is_enabled(current_app.config):
+    if confirmation.confirms_changes(current_app.config):
         path = current_app.config["USERS_PATH"]
         raise ValidationError({"email": [f"is changed by POST /{path}/change-email"]})
     identity = current_identity()
@@ -168,8 +167,8 @@ def _allow_new_email(password: str | None) -> None:
     # Admins may change those of many users.
     if ADMIN not in identity.roles:
         count(CREDENTIAL, session.user_id)
-    if verification.is_enabled(current_app.config):
-        verification.count_change(identity.user_id)
+    if confirmation.asks_for_verification(current_app.config):
+        confirmation.count_change(identity.user_id)
 
 
 # The resource of users: for hooks, `lock` and own endpoints.

@@ -24,8 +24,7 @@ from app.signals import emit, login_code_request
 from app.throttles import throttles
 from app.times import now
 from app.users.accounts.addresses import announce_verified, claim_account
-from app.users.accounts.lookup import find_enabled_account, read_address
-from app.users.mailed.tokens import Account, recipient_key
+from app.users.mailed import Account, find_enabled_account, read_address, recipient_key
 from app.users.models import AccessToken, User, new_token, token_digest, user_model
 from app.users.sessions import login_methods
 from app.users.sessions.login import login_identified

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, and_, or_, select, update
 from app.database.session import db, in_transaction
 from app.ids import Id
 from app.rest.rows.values import Values
-from app.users.mailed.verification import verify_new_addresses
+from app.users.accounts.confirmation import verify_new_addresses
 from app.users.models import User, user_model
 from app.users.names import stored_email, username_columns
 from app.users.sessions import login_methods

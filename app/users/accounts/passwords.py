@@ -9,7 +9,13 @@ from app.ids import Id
 from app.observability.origin import current_network
 from app.signals import emit, password_reset, reset_password_request
 from app.throttles import throttles
-from app.users.mailed.tokens import Account, mail_token, recipient_key
+from app.users.mailed import (
+    Account,
+    find_enabled_account,
+    mail_token,
+    read_address,
+    recipient_key,
+)
 from app.users.models import RESET_SCOPE, AccessToken, User, token_digest, user_model
 from app.users.passwords.hashing import (
     check_password,
@@ -24,7 +30,7 @@ from app.users.sessions.tokens import delete_sessions, delete_tokens, lock, use_
 
 from .addresses import mark_verified
 from .credentials import record_credential_change
-from .lookup import find_enabled_account, get_user, read_address
+from .lookup import get_user
 
 # Reasons why a user gets no link to set a password.
 DISABLED, SERVICE = "is that of a disabled user", "is that of a service account"

@@ -7,8 +7,7 @@ from app.access.identity import current_identity
 from app.access.rules import EXECUTE, READ
 from app.database.ids import app_id_form
 from app.rest.requests.bodies import Body
-from app.users.accounts import confirmation, email_change
-from app.users.mailed import verification
+from app.users.accounts import confirmation
 from app.users.models import token_digest
 from app.users.names import NOT_AN_EMAIL
 from app.users.resource import users
@@ -34,14 +33,14 @@ CONFIRMATION = (
     "POST /<id>/verify",
     finds_row=False,
     errors=(errors.TooManyRequests(60),),
-    is_served=verification.is_served,
+    is_served=confirmation.serves_verification,
 )
 def verify(id: str) -> None:
     """Mail a user a link that confirms the address.
 
     The response is the same for unknown ids, and for users with a confirmed address.
     """
-    verification.request_verification(app_id_form().parse(id))
+    confirmation.request_verification(app_id_form().parse(id))
 
 
 @users.endpoint(
@@ -51,7 +50,7 @@ def verify(id: str) -> None:
     parameters=CONFIRMATION,
     redirects=True,
     errors=(errors.InvalidConfirmation(), errors.InvalidRedirect()),
-    is_served=verification.is_served,
+    is_served=confirmation.serves_verification,
 )
 def confirm() -> Response:
     """Confirm the address of a user with a mailed token."""
@@ -76,7 +75,7 @@ def confirm() -> Response:
         errors.TooManyRequests(60),
     ),
     hashes=True,
-    is_served=email_change.is_enabled,
+    is_served=confirmation.confirms_changes,
 )
 def change_email(body: Body) -> None:
     """Mail a link to a new address, which becomes the user's when confirmed.
@@ -86,4 +85,4 @@ def change_email(body: Body) -> None:
     """
     session = current_identity().require_session()
     require_factor(session)
-    email_change.request_email_change(session.user_id, **body, keep=session.digest)
+    confirmation.request_email_change(session.user_id, **body, keep=session.digest)
