@@ -13,7 +13,7 @@ from app.database.session import db, transaction
 from app.ids import Id
 from app.signals import emit_after_commit, identity_linked, identity_unlinked
 from app.times import now
-from app.users.accounts.addresses import announce_verified, claim_account
+from app.users.accounts.credentials import announce_verified, claim_account
 from app.users.accounts.lookup import find_user, get_user
 from app.users.accounts.registration import insert_users, prepare_user_without_password
 from app.users.models import TICKET_SCOPE, AccessToken, User

@@ -23,7 +23,7 @@ from app.outbox import Attempt, Payload
 from app.signals import emit, login_code_request
 from app.throttles import throttles
 from app.times import now
-from app.users.accounts.addresses import announce_verified, claim_account
+from app.users.accounts.credentials import announce_verified, claim_account
 from app.users.mailed import Account, find_enabled_account, read_address, recipient_key
 from app.users.models import AccessToken, User, new_token, token_digest, user_model
 from app.users.sessions import login_methods

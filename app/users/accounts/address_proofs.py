@@ -19,7 +19,7 @@ from app.users.names import stored_email
 from app.users.sessions import login_methods
 from app.users.sessions.tokens import delete_scoped, issue, lock
 
-from .addresses import confirm_own
+from .credentials import confirm_own
 from .lookup import get_user
 
 #: Seconds for which the proof of a new address is valid.

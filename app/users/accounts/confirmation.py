@@ -24,7 +24,7 @@ from app.users.sessions import login_methods
 from app.users.sessions.tokens import delete_scoped, delete_sessions, lock, use_up
 
 from .address_proofs import check_new_address
-from .addresses import NOTICE_LIFETIME, confirm_own, record_email_change, record_verified
+from .credentials import NOTICE_LIFETIME, confirm_own, record_email_change, record_verified
 from .lookup import get_user
 
 

@@ -28,8 +28,7 @@ from app.users.passwords.policy import validate_password
 from app.users.sessions import login_methods
 from app.users.sessions.tokens import delete_sessions, delete_tokens, lock, use_up
 
-from .addresses import mark_verified
-from .credentials import record_credential_change
+from .credentials import mark_verified, record_credential_change
 from .lookup import get_user
 
 # Reasons why a user gets no link to set a password.

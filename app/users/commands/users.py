@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from app.commands import CommandGroup, json_option, print_rows
-from app.users.accounts import addresses, lookup, passwords, registration, removal
+from app.users.accounts import credentials, lookup, passwords, registration, removal
 from app.users.models import User, user_properties
 from app.users.resource import users_collection
 
@@ -88,7 +88,7 @@ def set_password(user: User, password_stdin: bool) -> None:
 def verify(user: User) -> None:
     """Mark the address of the user EMAIL as verified, without a mail: you vouch for it."""
     verified = f"The address of user {user.id}, {user.email}, is verified."
-    click.echo(verified if addresses.vouch_for(user) else "It was verified before.")
+    click.echo(verified if credentials.vouch_for(user) else "It was verified before.")
 
 
 @users.command()

@@ -4,7 +4,7 @@ from app import errors
 from app.access.identity import current_identity
 from app.access.rules import WRITE
 from app.settings import Settings
-from app.users.accounts import addresses, lookup, passwords, removal
+from app.users.accounts import credentials, lookup, passwords, removal
 from app.users.accounts.removal import keeping_admin
 from app.users.models import User
 from app.users.resource import users
@@ -56,4 +56,4 @@ def send_reset(user: User) -> None:
 def mark_verified(user: User) -> None:
     """Mark a user's email as verified without a mail; requires a recent login of the caller."""
     require_recent(current_identity().require_session())
-    addresses.vouch_for(lookup.get_user(user.id))
+    credentials.vouch_for(lookup.get_user(user.id))
