@@ -159,8 +159,8 @@ FEATURES = (
         commands={
             # With those for second factors.
             "users": "app.factors.cli",
-            "tokens": "app.users.commands.tokens",
-            "roles": "app.users.commands.roles",
+            "tokens": "app.users.commands.access",
+            "roles": "app.users.commands.access",
         },
     ),
     Feature("account page", "app.account.views", Stage.SERVED, settings=("ACCOUNT_PAGE",)),
