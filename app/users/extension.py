@@ -18,10 +18,10 @@ from app.properties.properties import Property, embedded_models, embedding_prope
 from app.rest.relations import Relation
 from app.rest.resource import Resource
 from app.rest.visibility import Visibility
+from app.users.transfer.csv_files import RowSchema
 
 from .models import User, app_user_model, user_properties
 from .schemas import RegistrationSchema, UserSchema
-from .transfer.row_schema import RowSchema
 
 # Names that users already have, in JSON and in files.
 TAKEN = {"id"} | {field.data_key or name for name, field in RowSchema().fields.items()}

@@ -1,5 +1,7 @@
 """The commands `ostiary users`."""
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -8,17 +10,14 @@ from app.commands import CommandGroup, json_option, print_rows
 from app.users.accounts import credentials, lookup, passwords, registration, removal
 from app.users.models import User, user_properties
 from app.users.resource import users_collection
+from app.users.transfer import exporting, importing
+from app.users.transfer.csv_files import InvalidFileError
 
 from . import arguments
 from .arguments import password_option, property_option, read_password, realm_option, user_argument
 
 if TYPE_CHECKING:
     from app.properties.properties import Property
-import os
-import sys
-
-from app.users.transfer import exporting, importing
-from app.users.transfer.csv_files import InvalidFileError
 
 users = CommandGroup("users", help="Create, list, change, import and export users.")
 USER_COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created", "disabledAt")

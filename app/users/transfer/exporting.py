@@ -11,8 +11,7 @@ from app.ids import Id
 from app.times import iso_time
 from app.users.models import User, user_model, user_properties
 
-from .csv_files import to_text, write_rows
-from .row_schema import HASH_COLUMN
+from .csv_files import HASH_COLUMN, to_text, write_rows
 
 # Exported columns; password hashes only on request.
 COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created", "disabledAt", "roles")

@@ -23,8 +23,7 @@ from app.users.models import User, user_model, user_properties
 from app.users.passwords.hashing import hash_password
 from app.users.passwords.policy import validate_password
 
-from .csv_files import InvalidFileError, read_rows
-from .row_schema import row_schema
+from .csv_files import InvalidFileError, read_rows, row_schema
 
 if TYPE_CHECKING:
     from app.properties.properties import Property
