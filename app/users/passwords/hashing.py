@@ -106,8 +106,7 @@ def find_form(stored: str, password: str) -> str | None:
     The hash is one of Argon2, bcrypt or Werkzeug. Older hashes may be of the password as sent,
     before normalization: if the two forms differ, that form is compared, too.
     """
-    hasher = password_hasher.current
-    return hash_slots.current.threads.compute(_find_form, hasher, stored, password)
+    return _compute_form(stored, password)
 
 
 def normal_form(password: str) -> str:
@@ -118,18 +117,18 @@ def normal_form(password: str) -> str:
 
 
 @hashing()
-def verify_login(stored: str | None, password: object, decoys: Mapping[str, str]) -> str | None:
+def verify_login(stored: str | None, password: object) -> str | None:
     """Compare a password with a user's hash (None: no such user) in the same time for all users.
 
-    Returns the result of `find_form`. One hash of each scheme is verified: those in `decoys`, which
-    maps schemes to hashes, except that the user's own hash replaces the one of its scheme.
+    Returns the result of `find_form`. One hash of each stored scheme is verified: the user's own
+    hash, or a decoy.
     """
     attempt = password if isinstance(password, str) else ""
     decoy, own = decoy_hash.current, stored or ""
-    hashes = {scheme_of(decoy) or "": decoy, **decoys}
+    hashes = {scheme_of(decoy) or "": decoy, **stored_schemes()}
     if scheme := scheme_of(own):
         hashes[scheme] = own
-    forms = {known: find_form(hash_, attempt) for known, hash_ in hashes.items()}
+    forms = {known: _compute_form(hash_, attempt) for known, hash_ in hashes.items()}
     return forms[scheme] if scheme and isinstance(password, str) else None
 
 
@@ -206,6 +205,12 @@ def forget_failures(user: User) -> None:
     clear(LOGIN_IDENTITY, user.realm, "email", user.email)
     clear(LOGIN_IDENTITY, user.realm, "username_key", user.username_key)
     clear(PASSWORD_CHECK, user.id)
+
+
+def _compute_form(stored: str, password: str) -> str | None:
+    """Return the result of `find_form`, for a caller that has a slot."""
+    hasher = password_hasher.current
+    return hash_slots.current.threads.compute(_find_form, hasher, stored, password)
 
 
 def _find_form(hasher: PasswordHasher, stored: str, password: str) -> str | None:

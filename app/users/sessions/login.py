@@ -24,7 +24,6 @@ from app.users.passwords.hashing import (
     needs_rehash,
     normal_form,
     replace_hash,
-    stored_schemes,
     verify_login,
 )
 
@@ -267,7 +266,7 @@ def _check(user: User | None, password: object) -> tuple[User, str, str]:
     Raises LoginFailed, after the same work, unless it is the password of an enabled user.
     """
     stored = user.password_hash if user else None
-    form = verify_login(stored, password, stored_schemes())
+    form = verify_login(stored, password)
     if form is None or user is None or user.disabled_at is not None or stored is None:
         raise errors.LoginFailed()
     return user, stored, form
