@@ -20,7 +20,7 @@ from app.users.sessions.cookies import (
 )
 from app.users.views.sessions import LoginSchema, respond_with_token
 
-from . import recovery, service, steps
+from . import recovery, steps
 from .models import Factor
 from .schemas import (
     CodeSchema,
@@ -133,7 +133,7 @@ def confirm(user: User, body: Body) -> None:
     """Confirm a second factor with a code; logins require one from then on."""
     session = own_session(user)
     require_recent(session)
-    service.confirm(session, body)
+    steps.confirm_enrolment(session, body)
 
 
 @users.endpoint(
@@ -176,7 +176,7 @@ def remove(user: User, fk: str, body: Body) -> None:
 )
 def reset(user: User) -> None:
     """Remove all factors and passkeys of a user who has lost them, and end the sessions."""
-    service.reset(user.id)
+    steps.reset_factors(user.id)
 
 
 @users.endpoint(

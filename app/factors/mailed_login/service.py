@@ -6,17 +6,19 @@ address.
 """
 
 import hmac
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from flask import current_app
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import String, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Mapped, mapped_column
 
 from app import outbox
 from app.audit.entries import Action, record_attempt
+from app.database.columns import UtcDateTime
 from app.database.purging import delete_batch
-from app.database.session import affected_rows, after_commit, db, transaction
+from app.database.session import Model, affected_rows, after_commit, db, transaction
 from app.errors import LoginFailed
 from app.observability.origin import current_network
 from app.outbox import Attempt, Payload
@@ -30,8 +32,6 @@ from app.users.sessions import login_methods
 from app.users.sessions.login import login_identified
 from app.users.sessions.tokens import IssuedToken, issue, lock, use_up
 
-from .models import LoginCode
-
 DIGITS = 8
 #: Seconds for which a mailed code is valid.
 CODE_LIFETIME = 600
@@ -42,6 +42,19 @@ MAX_TRIES = 5
 LOGIN_SCOPE = "login-code"
 # The `reason` of a failed login.
 MAILED_CODE = "mailed code"
+
+
+class LoginCode(Model):
+    """The attempts made with a ticket; the ticket itself is an access token.
+
+    Tickets of unknown addresses have a row, too, so that attempts cost the same.
+    """
+
+    __tablename__ = "login_codes"
+
+    ticket_digest: Mapped[str] = mapped_column(String(64), primary_key=True)
+    tries: Mapped[int] = mapped_column(default=0)
+    expires_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)
 
 
 def code_of(ticket_digest: str) -> str:

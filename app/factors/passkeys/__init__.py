@@ -12,7 +12,6 @@ from app.users.sessions import login_methods
 
 from . import service, views
 from .models import PasskeyChallenge
-from .relying_party import read_relying_party
 from .schemas import AssertionSchema
 
 __all__ = ["init_app", "views"]
@@ -28,9 +27,9 @@ def init_app(app: Flask) -> None:
     if not app.config["PASSKEYS"]:
         return
     require_extra("PASSKEYS", "mfa", "webauthn")
-    party = read_relying_party(app.config)
-    made = import_module("app.factors.passkeys.ceremonies").Ceremonies(party)
-    service.ceremonies.set(app, made)
+    ceremonies = import_module("app.factors.passkeys.ceremonies")
+    party = ceremonies.read_relying_party(app.config)
+    service.ceremonies.set(app, ceremonies.Ceremonies(party))
     kinds.register(app, kinds.PASSKEY, service)
     login_methods.register_proved(app, service)
     purger.of(app).add(PasskeyChallenge.__tablename__, service.purge_batch)
