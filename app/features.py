@@ -176,7 +176,7 @@ FEATURES = (
     Feature("metrics", "app.metrics.setup", Stage.SERVED, settings=("METRICS_ENABLED",)),
     Feature(
         "identity providers",
-        "app.oauth.setup",
+        "app.oauth",
         Stage.SERVED,
         settings=("PROVIDERS",),
         commands={"providers": "app.oauth.cli"},
