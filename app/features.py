@@ -85,7 +85,7 @@ FEATURES = (
     Feature("slots for hashing", "app.hash_slots", Stage.SERVICE),
     Feature("password hashes", "app.users.passwords.hashing", Stage.SERVICE),
     Feature("access tokens", "app.users.sessions.transports", Stage.SERVICE),
-    Feature("throttles", "app.throttles.throttles", Stage.SERVICE),
+    Feature("throttles", "app.throttles", Stage.SERVICE),
     Feature(
         "audit log",
         "app.audit.entries",

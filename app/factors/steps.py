@@ -21,7 +21,7 @@ from app.errors import (
 )
 from app.ids import Id
 from app.observability.origin import current_origin
-from app.throttles.throttles import CREDENTIAL, FACTOR_CHECK, count, count_failure
+from app.throttles import CREDENTIAL, FACTOR_CHECK, count, count_failure
 from app.users.accounts.credentials import record_credential_change
 from app.users.models import TICKET_SCOPE, AccessToken, User, token_digest, user_model
 from app.users.sessions.assurance import REAUTHENTICATION, note_authentication

@@ -21,7 +21,7 @@ from app.errors import EmailRequired, InvalidEmail, InvalidRealm, ValidationErro
 from app.ids import Id
 from app.outbox import Attempt, Payload
 from app.signals import emit
-from app.throttles.throttles import key_digest, mailbox
+from app.throttles import key_digest, mailbox
 from app.times import now
 
 from .models import (

@@ -25,7 +25,7 @@ from app.rest.rows.repository import Repository
 from app.rest.rows.values import Conditions, Row, Values
 from app.settings import Settings
 from app.state import AppState
-from app.throttles.throttles import CREDENTIAL, count
+from app.throttles import CREDENTIAL, count
 
 from .accounts import confirmation
 from .accounts.changes import changes_email, update_users

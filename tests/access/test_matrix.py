@@ -20,7 +20,7 @@ from app.factors.personal_tokens.service import new_value
 from app.oauth.models import ExternalIdentity
 from app.outbox.models import Delivery, OutboxEvent
 from app.rest.endpoint import served_endpoints
-from app.throttles.throttles import Throttle
+from app.throttles import Throttle
 from app.times import now
 from app.todos.models import Todo
 from app.users.accounts.removal import disable_user

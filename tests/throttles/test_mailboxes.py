@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.throttles.throttles import mailbox
+from app.throttles import mailbox
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from sqlalchemy import String, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app import outbox
+from app import outbox, throttles
 from app.audit.entries import Action, record_attempt
 from app.database.columns import UtcDateTime
 from app.database.purging import delete_batch
@@ -23,7 +23,6 @@ from app.errors import LoginFailed
 from app.observability.origin import current_network
 from app.outbox import Attempt, Payload
 from app.signals import emit, login_code_request
-from app.throttles import throttles
 from app.times import now
 from app.users.accounts.credentials import announce_verified, claim_account
 from app.users.mailed import Account, find_enabled_account, read_address, recipient_key

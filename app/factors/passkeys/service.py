@@ -9,6 +9,7 @@ from flask import current_app
 from sqlalchemy import ColumnElement, delete, exists, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from app import throttles
 from app.access.identity import MULTI_FACTOR, LiveToken
 from app.audit.entries import Action, record_attempt
 from app.database.purging import delete_batch
@@ -19,7 +20,6 @@ from app.factors.held import HeldFactors
 from app.ids import Id
 from app.observability.origin import current_network
 from app.state import AppState
-from app.throttles import throttles
 from app.times import now
 from app.users.accounts.address_proofs import admit_credential
 from app.users.accounts.credentials import record_credential_change

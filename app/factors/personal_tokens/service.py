@@ -31,7 +31,7 @@ from app.database.statements import PreparedStatement
 from app.errors import InvalidToken, ModelNotFound, ValidationError
 from app.ids import Id
 from app.observability.origin import current_origin
-from app.throttles.throttles import CREDENTIAL, count
+from app.throttles import CREDENTIAL, count
 from app.times import now
 from app.users.accounts.address_proofs import admit_credential
 from app.users.models import PERSONAL_SCOPE, AccessToken, User, new_handle, new_token, token_digest

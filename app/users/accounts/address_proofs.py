@@ -12,7 +12,7 @@ from app.errors import EmailProofRequired, ValidationError
 from app.ids import Id
 from app.observability.origin import current_network
 from app.signals import email_code_request
-from app.throttles.throttles import VERIFICATION_ADDRESS, VERIFICATION_USER, count
+from app.throttles import VERIFICATION_ADDRESS, VERIFICATION_USER, count
 from app.users.mailed import mail_token, use_up_code
 from app.users.models import CHANGE_SCOPE, CODE_SCOPE, PROVED_SCOPE, AccessToken, User
 from app.users.names import stored_email

@@ -15,7 +15,7 @@ from app.ids import Id
 from app.observability.origin import current_network
 from app.settings import Settings, is_compatible
 from app.signals import EMAIL_CHANGE_NOTICE, email_change_request, verification_request
-from app.throttles.throttles import VERIFICATION_ADDRESS, VERIFICATION_USER, allows, count
+from app.throttles import VERIFICATION_ADDRESS, VERIFICATION_USER, allows, count
 from app.users.mailed import mail_token
 from app.users.models import CHANGE_SCOPE, VERIFY_SCOPE, AccessToken, User, token_digest, user_model
 from app.users.names import NOT_AN_EMAIL, stored_email

@@ -2,13 +2,13 @@
 
 from sqlalchemy import select, update
 
+from app import throttles
 from app.audit.entries import Action, record
 from app.database.session import affected_rows, db, transaction
 from app.errors import InvalidPassword, InvalidToken, ValidationError
 from app.ids import Id
 from app.observability.origin import current_network
 from app.signals import emit, password_reset, reset_password_request
-from app.throttles import throttles
 from app.users.mailed import (
     Account,
     find_enabled_account,

@@ -15,7 +15,7 @@ from app.errors import BLANK, TAKEN, ValidationError
 from app.ids import Id
 from app.observability.origin import current_network
 from app.rest.rows.values import Values
-from app.throttles.throttles import REGISTRATION, count
+from app.throttles import REGISTRATION, count
 from app.users.models import User, user_model, user_properties
 from app.users.names import stored_email, username_columns
 from app.users.passwords.hashing import hash_password, hashing

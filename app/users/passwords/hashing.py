@@ -22,7 +22,7 @@ from app.hash_slots import hash_slots
 from app.ids import Id
 from app.observability.origin import current_network
 from app.state import AppState
-from app.throttles.throttles import (
+from app.throttles import (
     LOGIN_ADDRESS,
     LOGIN_IDENTITY,
     PASSWORD_CHECK,

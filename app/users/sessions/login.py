@@ -15,7 +15,7 @@ from app.database.session import db, transaction
 from app.ids import Id
 from app.observability.origin import current_origin
 from app.state import AppState
-from app.throttles.throttles import key_digest
+from app.throttles import key_digest
 from app.users.models import User, user_model
 from app.users.names import lookup_email, username_key
 from app.users.passwords.hashing import (
