@@ -118,7 +118,7 @@ def _any(load_default: object = marshmallow.missing, **json_schema: object) -> f
 class CredentialsSchema(marshmallow.Schema):
     """The body of a login: an email or username, and the password; `ttl` is in seconds.
 
-    `credentials.py` parses the values, with an error for each.
+    `parse_credentials` parses the values, with an error for each.
     """
 
     class Meta:

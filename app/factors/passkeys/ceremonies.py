@@ -1,4 +1,4 @@
-"""The ceremonies of WebAuthn: options for browsers, and verification of their responses.
+"""The relying party of WebAuthn: options for browsers, and verification of their responses.
 
 Authenticators' data is checked before the library parses it. Imported only if passkeys are switched
 on, because its libraries are an extra.
@@ -210,6 +210,11 @@ def check_authenticator_data(data: bytes) -> None:
     _decode_all(data[start:])
 
 
+def user_handle(party: str, user_id: Id) -> str:
+    """Return the user handle of a user of a relying party, in base64url (WebAuthn, 14.6.1)."""
+    return bytes_to_base64url(sha256(f"passkey:{party}:{user_id}".encode()).digest())
+
+
 def _decode_all(data: bytes) -> list[Any]:
     """Return the values of a sequence of CBOR (RFC 8742) without tags (CTAP2, 8).
 
@@ -226,11 +231,6 @@ def _decode_all(data: bytes) -> list[Any]:
 
 def _refuse(*_: object) -> NoReturn:
     raise ValueError("a tag")
-
-
-def user_handle(party: str, user_id: Id) -> str:
-    """Return the user handle of a user of a relying party, in base64url (WebAuthn, 14.6.1)."""
-    return bytes_to_base64url(sha256(f"passkey:{party}:{user_id}".encode()).digest())
 
 
 @contextmanager
