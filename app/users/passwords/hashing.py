@@ -6,7 +6,7 @@ import time
 import unicodedata
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import bcrypt
 from argon2 import PasswordHasher
@@ -81,32 +81,30 @@ def init_app(app: Flask) -> None:
     decoy_hash.set(app, _make_decoy(hasher))
 
 
-@contextmanager
-def hashing() -> Iterator[None]:
-    """Reserve a slot to hash passwords during the block; raise TooManyHashes if none is free.
+def hashing() -> AbstractContextManager[None]:
+    """Reserve a slot to hash passwords during a block; raise TooManyHashes if none is free.
 
     Every hash reserves one itself. Services that do work before, or hash twice, reserve one first,
     so that they are refused before they begin or not at all.
     """
-    with hash_slots.current.reserve():
-        yield
+    return hash_slots.current.reserve()
 
 
-@hashing()
 def hash_password(password: str) -> str:
     """Return the Argon2id hash of a password, in its normal form."""
-    hash_ = password_hasher.current.hash
-    return hash_slots.current.threads.compute(hash_, _encode(normal_form(password)))
+    with hashing():
+        hash_ = password_hasher.current.hash
+        return hash_slots.current.threads.compute(hash_, _encode(normal_form(password)))
 
 
-@hashing()
 def find_form(stored: str, password: str) -> str | None:
     """Return the form of a password that matches a stored hash; None for a wrong password.
 
     The hash is one of Argon2, bcrypt or Werkzeug. Older hashes may be of the password as sent,
     before normalization: if the two forms differ, that form is compared, too.
     """
-    return _compute_form(stored, password)
+    with hashing():
+        return _compute_form(stored, password)
 
 
 def normal_form(password: str) -> str:
@@ -116,7 +114,6 @@ def normal_form(password: str) -> str:
     return unicodedata.normalize("NFC", password)
 
 
-@hashing()
 def verify_login(stored: str | None, password: object) -> str | None:
     """Compare a password with a user's hash (None: no such user) in the same time for all users.
 
@@ -128,7 +125,8 @@ def verify_login(stored: str | None, password: object) -> str | None:
     hashes = {scheme_of(decoy) or "": decoy, **stored_schemes()}
     if scheme := scheme_of(own):
         hashes[scheme] = own
-    forms = {known: _compute_form(hash_, attempt) for known, hash_ in hashes.items()}
+    with hashing():
+        forms = {known: _compute_form(hash_, attempt) for known, hash_ in hashes.items()}
     return forms[scheme] if scheme and isinstance(password, str) else None
 
 

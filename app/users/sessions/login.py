@@ -99,9 +99,10 @@ def login(
         token = login({"email": "ada@example.com", "password": "a quiet harbour"})
         token.id, token.ttl
     """
+    remember_me = parse_remember_me(credentials.get("rememberMe"))
+    includes_user = _names_user(include)
     realm, name, value = parse_credentials(credentials)
     ttl = parse_ttl(credentials.get("ttl"))
-    remember_me = parse_remember_me(credentials.get("rememberMe"))
     identity = {"identity": key_digest(realm, name, value)}
     with login_attempt(realm, name, value):
         found = _find(realm, name, value)
@@ -109,7 +110,7 @@ def login(
         user_id = found.id if found else None
         try:
             user, stored, form = _check(found, credentials.get("password"))
-            first = FirstStep(user.id, ttl, remember_me, PASSWORD, _names_user(include))
+            first = FirstStep(user.id, ttl, remember_me, PASSWORD, includes_user)
             may_log_in = user.email_verified or _may_log_in_unverified()
             takes_second = may_log_in and takes_second_step(user.id, PASSWORD)
             if may_log_in and not takes_second:
@@ -285,7 +286,7 @@ def _open_session(first: FirstStep, stored: str, form: str) -> IssuedToken:
 
 def _renew_hash(user_id: Id, stored: str, form: str) -> str:
     """Replace the hash of a password if it is outdated; return the stored one."""
-    if not needs_rehash(stored) and form == normal_form(form):
+    if form == normal_form(form) and not needs_rehash(stored):
         return stored
     new = hash_password(form)
     return new if replace_hash(user_id, stored, new) else stored
