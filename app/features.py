@@ -84,7 +84,7 @@ FEATURES = (
     Feature("slots for hashing", "app.hash_slots", Stage.SERVICE),
     Feature("password hashes", "app.users.passwords.hashing", Stage.SERVICE),
     Feature("access tokens", "app.users.sessions.transports", Stage.SERVICE),
-    Feature("throttles", "app.throttles.throttles", Stage.SERVICE),
+    Feature("throttles", "app.throttles", Stage.SERVICE),
     Feature(
         "audit log",
         "app.audit.entries",
@@ -93,7 +93,7 @@ FEATURES = (
     ),
     Feature("outbox", "app.outbox", Stage.SERVICE, commands={"outbox": "app.outbox.cli"}),
     Feature("mail", "app.mail", Stage.SERVICE),
-    Feature("mails to users", "app.users.mailed.events", Stage.SERVICE),
+    Feature("mails to users", "app.users.mailed", Stage.SERVICE),
     Feature(
         "files of models",
         "app.definitions.setup",
@@ -158,8 +158,8 @@ FEATURES = (
         commands={
             # With those for second factors.
             "users": "app.factors.cli",
-            "tokens": "app.users.commands.tokens",
-            "roles": "app.users.commands.roles",
+            "tokens": "app.users.commands.access",
+            "roles": "app.users.commands.access",
         },
     ),
     Feature("account page", "app.account.views", Stage.SERVED, settings=("ACCOUNT_PAGE",)),
@@ -175,7 +175,7 @@ FEATURES = (
     Feature("metrics", "app.metrics.setup", Stage.SERVED, settings=("METRICS_ENABLED",)),
     Feature(
         "identity providers",
-        "app.oauth.setup",
+        "app.oauth",
         Stage.SERVED,
         settings=("PROVIDERS",),
         commands={"providers": "app.oauth.cli"},

@@ -44,7 +44,7 @@ hooks::
 """
 
 from app.observability.origin import current_network
-from app.throttles.throttles import allows, clear, count, count_failure, count_success, define
+from app.throttles import allows, clear, count, count_failure, count_success, define
 
 __all__ = [
     "allows",

@@ -362,7 +362,7 @@ def declared_statuses():
 def stopped_clock(monkeypatch):
     """Let throttles count as if the test took no time, so that Retry-After is exact."""
     moment = now()
-    monkeypatch.setattr("app.throttles.throttles.now", lambda: moment)
+    monkeypatch.setattr("app.throttles.now", lambda: moment)
 
 
 @pytest.fixture

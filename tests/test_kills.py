@@ -11,7 +11,8 @@ import requests
 from sqlalchemy import event, text
 
 from app.database.session import db
-from app.outbox import claims, worker
+from app.outbox import claims
+from app.outbox import service as outbox_service
 from app.outbox.delivery import drain
 from app.testing.apps import close
 from app.users.accounts.passwords import change_password
@@ -96,7 +97,7 @@ def request_reset_and_die(database_url, folder, moment):
     """Request a reset, and be killed once it is committed, or once its mail is delivered."""
     app = build(database_url, folder)
     if moment == "before_delivery":
-        worker.Worker.reserve = die
+        outbox_service.Worker.reserve = die
     else:
         claims.finish = die
     app.test_client().post("/api/users/reset", json={"email": "ada@example.com"})

@@ -32,7 +32,7 @@ from app.settings import (
     TokenMiddlewareSchema,
 )
 from app.users.resource import users
-from app.users.views import administration
+from app.users.views import accounts
 
 from . import compatibility, distributed
 from . import connector_tables as connector
@@ -171,7 +171,7 @@ def admin_calls() -> str:
     of_users = [
         ("users", endpoint)
         for endpoint in users.own_endpoints
-        if endpoint.view.__module__ == administration.__name__
+        if endpoint.is_served is accounts.serves_administration
     ]
     rows = [
         (f"`{_path(model, endpoint.routes[0])}`", f"`{endpoint.method}`", _summary(endpoint))

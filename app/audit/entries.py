@@ -26,10 +26,6 @@ MAX_ATTEMPTS = 1000
 ACTION_NAME = re.compile(rf"[A-Za-z0-9-]{{1,{MAX_ACTION}}}", re.ASCII)
 # The `reason` of a failed login by a user whose email is not verified.
 UNVERIFIED_EMAIL = "unverified email"
-# The `reason` of one by mail.
-MAILED_CODE = "mailed code"
-# The `reason` of one by a passkey.
-PASSKEY = "passkey"
 
 
 class Action(StrEnum):

@@ -7,7 +7,7 @@ from app.users.commands.arguments import user_argument
 from app.users.commands.users import users
 from app.users.models import User
 
-from . import service
+from . import steps
 from .models import Factor
 from .passkeys import service as passkeys
 from .passkeys.models import Passkey
@@ -46,5 +46,5 @@ def reset_factors(user: User, yes: bool) -> None:
     """Remove all factors, passkeys and sessions of the user EMAIL, who has lost them."""
     if not yes:
         click.confirm(f"Remove all factors of user {user.id}, {user.email}?", abort=True)
-    service.reset(user.id)
+    steps.reset_factors(user.id)
     click.echo(f"Removed the second factors of user {user.id}, and ended all sessions.")

@@ -11,7 +11,7 @@ from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.accounts import address_proofs
 from app.users.names import MAX_EMAIL_LENGTH
-from app.users.resource import users
+from app.users.resource import permit_everyone, users
 from app.users.schemas import check_email
 from app.users.sessions.cookies import SECOND_STEP_COOKIE
 
@@ -25,6 +25,8 @@ IN_A_SESSION = {"email": ["is taken in a session only"]}
 WRONG_CODE = errors.ValidationError(address_proofs.WRONG_CODE)
 # The error of a caller with neither a session nor a ticket.
 NOBODY = errors.AuthorizationRequired(), errors.InvalidToken(), errors.InvalidTicket()
+
+permit_everyone("requestEmailCode", "confirmEmailCode")
 
 
 class EmailCodeRequestSchema(Schema):

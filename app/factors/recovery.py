@@ -5,11 +5,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, delete, exists, func, insert, select
 
+from app import throttles
 from app.audit.entries import Action
 from app.database.session import affected_rows, db, transaction
 from app.errors import ValidationError
 from app.ids import Id
-from app.throttles import throttles
 from app.users.accounts.credentials import record_credential_change
 from app.users.models import User, grouped, new_code, token_digest, typed
 from app.users.sessions.tokens import lock

@@ -4,7 +4,7 @@ import marshmallow
 from marshmallow import fields, validate
 
 from app.fields.base import Schema, Text, Timestamp, not_blank
-from app.users.schemas import MAX_FACTOR_TEXT, AssertionSchema
+from app.users.schemas import MAX_FACTOR_TEXT, credential_schema
 
 from .models import MAX_FACTOR_NAME
 
@@ -43,7 +43,7 @@ class ProofSchema(Schema):
         },
     )
     code = _text(required=False, examples=["123456"])
-    credential = fields.Nested(AssertionSchema)
+    credential = fields.Nested(lambda: credential_schema.current)
 
 
 class SecondStepSchema(ProofSchema):

@@ -7,7 +7,7 @@ from flask import Flask
 from app.access.policy import factor_kinds
 from app.config import require_extra
 from app.users.sessions import login_methods
-from app.users.sessions.second_step import second_step
+from app.users.sessions.login import second_step
 
 from . import email_codes, kinds, recovery, steps, views
 from .totp import service as totp

@@ -1,4 +1,4 @@
-"""Logins in two steps: which logins take a second one, their tickets, and how it is finished."""
+"""Second steps of logins, their tickets, and proofs of logged-in users by a second factor."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
@@ -21,13 +21,12 @@ from app.errors import (
 )
 from app.ids import Id
 from app.observability.origin import current_origin
-from app.throttles.throttles import FACTOR_CHECK, count_failure
-from app.users.app_model import user_model
-from app.users.models import TICKET_SCOPE, AccessToken, User, token_digest
+from app.throttles import CREDENTIAL, FACTOR_CHECK, count, count_failure
+from app.users.accounts.credentials import record_credential_change
+from app.users.models import TICKET_SCOPE, AccessToken, User, token_digest, user_model
 from app.users.sessions.assurance import REAUTHENTICATION, note_authentication
-from app.users.sessions.login import MAY_LOG_IN, open_session, require_user
-from app.users.sessions.second_step import UNKNOWN_KIND, FirstStep
-from app.users.sessions.tokens import IssuedToken, issue, lock, use_up
+from app.users.sessions.login import MAY_LOG_IN, UNKNOWN_KIND, FirstStep, open_session, require_user
+from app.users.sessions.tokens import IssuedToken, delete_sessions, issue, lock, use_up
 
 from . import kinds
 from .models import LoginTicket
@@ -41,62 +40,6 @@ MAX_ATTEMPTS = 5
 REQUIRED = "required"
 # The `reason` of a failed login.
 WRONG_FACTOR = "second factor"
-
-
-def open_ticket(first: FirstStep, enrols: bool, *conditions: ColumnElement[bool]) -> str:
-    """Store a login after its first step; return its ticket.
-
-    Raises LoginFailed if the user does not exist, is disabled or does not meet the conditions.
-    """
-    origin = current_origin()
-    columns = {"user_agent": origin.user_agent, "address": origin.address}
-    try:
-        with transaction():
-            value, _ = issue(first.user_id, TICKET_LIFETIME, scope=TICKET_SCOPE, **columns)
-            require_user(User.id == first.user_id, *MAY_LOG_IN, *conditions)
-            values = {
-                "digest": token_digest(value),
-                "first_step": _first_step_to_json(first),
-                "enrols": enrols,
-            }
-            db.session.execute(insert(LoginTicket).values(values))
-    except IntegrityError:
-        raise LoginFailed() from None
-    return value
-
-
-def find_ticket(value: str) -> tuple[str, FirstStep, bool]:
-    """Return a ticket's digest and login, and whether it enrols a factor; raise InvalidTicket."""
-    digest = token_digest(value)
-    live = AccessToken.digest == digest, AccessToken.is_live(TICKET_SCOPE)
-    row = db.session.execute(
-        select(LoginTicket.first_step, LoginTicket.enrols, AccessToken.user_id)
-        .join(AccessToken, AccessToken.digest == LoginTicket.digest)
-        .where(*live)
-    ).first()
-    if row is None:
-        raise InvalidTicket()
-    return digest, _first_step_from_json(row.first_step, row.user_id), row.enrols
-
-
-def count_attempt(digest: str) -> None:
-    """Count an attempt with a ticket; delete it and raise InvalidTicket after the last one."""
-    left = LoginTicket.digest == digest, LoginTicket.attempts < MAX_ATTEMPTS
-    counted = update(LoginTicket).where(*left).values(attempts=LoginTicket.attempts + 1)
-    if not affected_rows(counted):
-        affected_rows(delete(AccessToken).where(AccessToken.digest == digest))
-        raise InvalidTicket()
-
-
-def _first_step_to_json(first: FirstStep) -> dict[str, object]:
-    values = asdict(first)
-    # The token has the id in its own type.
-    del values["user_id"]
-    return values
-
-
-def _first_step_from_json(values: dict[str, object], user_id: object) -> FirstStep:
-    return FirstStep(user_id, **{**values, "methods": tuple(values["methods"])})  # type: ignore[arg-type]
 
 
 def is_due(user_id: Id, methods: Collection[str]) -> bool:
@@ -180,6 +123,16 @@ def reauthenticate(session: LiveToken, proof: Mapping[str, object]) -> None:
     note_authentication(session, [*prove(session.user_id, proof), MULTI_FACTOR])
 
 
+def confirm_enrolment(session: LiveToken, proof: Mapping[str, object]) -> None:
+    """Confirm the factor that a user has created; the session becomes a strong one.
+
+    Raises SecondFactorFailed, and TooManyRequests after too many failures or factors.
+    """
+    count(CREDENTIAL, session.user_id)
+    methods = prove(session.user_id, proof, enrols=True)
+    note_authentication(session, [*methods, MULTI_FACTOR])
+
+
 def prove(user_id: Id, proof: Mapping[str, object], enrols: bool = False) -> tuple[str, ...]:
     """Return the methods that a proof of a logged-in user shows; use it up.
 
@@ -193,6 +146,63 @@ def prove(user_id: Id, proof: Mapping[str, object], enrols: bool = False) -> tup
             record_attempt(Action.LOGIN_FAILED, user_id, reason=REAUTHENTICATION)
             raise SecondFactorFailed()
     return methods
+
+
+def reset_factors(user_id: Id) -> None:
+    """Delete all factors of a user who has lost them, and end the sessions.
+
+    The caller is responsible for verifying who requests it.
+    """
+    with transaction():
+        lock(User.id == user_id)
+        kinds.reset(user_id)
+        delete_sessions([user_id])
+        record_credential_change(Action.FACTORS_RESET, user_id)
+
+
+def open_ticket(first: FirstStep, enrols: bool, *conditions: ColumnElement[bool]) -> str:
+    """Store a login after its first step; return its ticket.
+
+    Raises LoginFailed if the user does not exist, is disabled or does not meet the conditions.
+    """
+    origin = current_origin()
+    columns = {"user_agent": origin.user_agent, "address": origin.address}
+    try:
+        with transaction():
+            value, _ = issue(first.user_id, TICKET_LIFETIME, scope=TICKET_SCOPE, **columns)
+            require_user(User.id == first.user_id, *MAY_LOG_IN, *conditions)
+            values = {
+                "digest": token_digest(value),
+                "first_step": _first_step_to_json(first),
+                "enrols": enrols,
+            }
+            db.session.execute(insert(LoginTicket).values(values))
+    except IntegrityError:
+        raise LoginFailed() from None
+    return value
+
+
+def find_ticket(value: str) -> tuple[str, FirstStep, bool]:
+    """Return a ticket's digest and login, and whether it enrols a factor; raise InvalidTicket."""
+    digest = token_digest(value)
+    live = AccessToken.digest == digest, AccessToken.is_live(TICKET_SCOPE)
+    row = db.session.execute(
+        select(LoginTicket.first_step, LoginTicket.enrols, AccessToken.user_id)
+        .join(AccessToken, AccessToken.digest == LoginTicket.digest)
+        .where(*live)
+    ).first()
+    if row is None:
+        raise InvalidTicket()
+    return digest, _first_step_from_json(row.first_step, row.user_id), row.enrols
+
+
+def count_attempt(digest: str) -> None:
+    """Count an attempt with a ticket; delete it and raise InvalidTicket after the last one."""
+    left = LoginTicket.digest == digest, LoginTicket.attempts < MAX_ATTEMPTS
+    counted = update(LoginTicket).where(*left).values(attempts=LoginTicket.attempts + 1)
+    if not affected_rows(counted):
+        affected_rows(delete(AccessToken).where(AccessToken.digest == digest))
+        raise InvalidTicket()
 
 
 def check(user_id: Id, proof: Mapping[str, object], enrols: bool = False) -> tuple[str, ...] | None:
@@ -210,6 +220,17 @@ def check(user_id: Id, proof: Mapping[str, object], enrols: bool = False) -> tup
     elif kind := kinds.find_kind(name):
         return kind.verify(user_id, proof)
     raise ValidationError(UNKNOWN_KIND)
+
+
+def _first_step_to_json(first: FirstStep) -> dict[str, object]:
+    values = asdict(first)
+    # The token has the id in its own type.
+    del values["user_id"]
+    return values
+
+
+def _first_step_from_json(values: dict[str, object], user_id: object) -> FirstStep:
+    return FirstStep(user_id, **{**values, "methods": tuple(values["methods"])})  # type: ignore[arg-type]
 
 
 def _kind_of(proof: Mapping[str, object]) -> str:

@@ -10,8 +10,8 @@ from app.access.rules import EXECUTE, READ, WRITE
 from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.models import User
-from app.users.resource import users
-from app.users.sessions import second_step
+from app.users.resource import permit_everyone, permit_owner, users
+from app.users.sessions import login
 from app.users.sessions.assurance import NOT_RECENT, require_recent
 from app.users.sessions.cookies import (
     SECOND_STEP_COOKIE,
@@ -20,7 +20,7 @@ from app.users.sessions.cookies import (
 )
 from app.users.views.sessions import LoginSchema, respond_with_token
 
-from . import recovery, service, steps
+from . import recovery, steps
 from .models import Factor
 from .schemas import (
     CodeSchema,
@@ -35,12 +35,22 @@ from .schemas import (
 )
 from .totp import service as totp
 
-UNKNOWN_KIND = errors.ValidationError(second_step.UNKNOWN_KIND)
+UNKNOWN_KIND = errors.ValidationError(login.UNKNOWN_KIND)
 NO_FACTOR = errors.ValidationError(recovery.NO_FACTOR)
 TOO_MANY_FACTORS = errors.ValidationError(totp.held.too_many)
 UNKNOWN_FACTOR = errors.ModelNotFound("factor", 1)
 NOT_PROVED = errors.EmailProofRequired()
 THROTTLED = errors.TooManyRequests(60)
+
+permit_everyone("loginWithFactor", "enrolAtLogin")
+permit_owner(
+    "__create__factors",
+    "confirmFactor",
+    "__get__factors",
+    "__destroyById__factors",
+    "__create__recoveryCodes",
+    "__get__recoveryCodes",
+)
 
 
 def _is_served(settings: Settings) -> bool:
@@ -123,7 +133,7 @@ def confirm(user: User, body: Body) -> None:
     """Confirm a second factor with a code; logins require one from then on."""
     session = own_session(user)
     require_recent(session)
-    service.confirm(session, body)
+    steps.confirm_enrolment(session, body)
 
 
 @users.endpoint(
@@ -166,7 +176,7 @@ def remove(user: User, fk: str, body: Body) -> None:
 )
 def reset(user: User) -> None:
     """Remove all factors and passkeys of a user who has lost them, and end the sessions."""
-    service.reset(user.id)
+    steps.reset_factors(user.id)
 
 
 @users.endpoint(

@@ -8,12 +8,12 @@ from flask import Flask
 from app import outbox, signals
 from app.errors import TooManyRequests
 from app.outbox import DeferredError, Handler, Payload
-from app.throttles.keys import mailbox
-from app.throttles.throttles import (
+from app.throttles import (
     MAIL_RECIPIENT,
     NOTICE_USER,
     count_deferrable,
     count_success,
+    mailbox,
 )
 
 from . import delivery

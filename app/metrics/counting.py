@@ -19,8 +19,8 @@ from app.database.standbys.reader import standbys
 from app.datasources import data_sources
 from app.hash_slots import hash_slots
 from app.observability.origin import ROUTE
+from app.outbox.delivery import registry
 from app.outbox.maintenance import PENDING_DELIVERIES
-from app.outbox.registry import registry
 from app.rest.endpoint import ASKS_FOR_UPLOAD
 from app.signals import audited, delivery_attempted
 from app.times import now

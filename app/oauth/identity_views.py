@@ -8,12 +8,14 @@ from app import errors, ids
 from app.access.rules import READ, WRITE
 from app.settings import Settings
 from app.users.models import User
-from app.users.resource import users
+from app.users.resource import permit_owner, users
 from app.users.sessions import login_methods
 
 from . import linking
 from .models import ExternalIdentity
 from .schemas import IdentitySchema
+
+permit_owner("__get__identities", "__destroyById__identities")
 
 
 def init_app(app: Flask) -> None:

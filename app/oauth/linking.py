@@ -1,6 +1,6 @@
-"""Linking providers' identities to users."""
+"""Users' identities at providers, linking them, and the clients of an app's providers."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from flask import current_app
@@ -12,8 +12,9 @@ from app.audit.entries import Action, record, record_all
 from app.database.session import db, transaction
 from app.ids import Id
 from app.signals import emit_after_commit, identity_linked, identity_unlinked
+from app.state import AppState
 from app.times import now
-from app.users.accounts.addresses import announce_verified, claim_account
+from app.users.accounts.credentials import announce_verified, claim_account
 from app.users.accounts.lookup import find_user, get_user
 from app.users.accounts.registration import insert_users, prepare_user_without_password
 from app.users.models import TICKET_SCOPE, AccessToken, User
@@ -21,19 +22,24 @@ from app.users.sessions import login_methods
 from app.users.sessions.login_methods import LoginMethod
 from app.users.sessions.tokens import delete_scoped, lock
 
-from .clients import clients
 from .errors import LoginError
 from .models import ExternalIdentity
 from .profiles import Profile
 
 if TYPE_CHECKING:
-    # Requires the connector, and is only imported if there are providers.
+    # Only imported if there are providers: they require the connector, and libraries of an extra.
+    from .client import ProviderClient
     from .configuration import Provider
 
 #: Maximum number of a user's identities.
 MAX_IDENTITIES = 50
 # Retries of a login after a conflict with a concurrent one of the same identity or email.
 ATTEMPTS = 3
+
+# The clients of the app's providers by name.
+clients: "AppState[Mapping[str, ProviderClient]]" = AppState(
+    "clients of providers", lambda _app: {}
+)
 
 
 def find_or_join(provider: "Provider", profile: Profile) -> ExternalIdentity:
@@ -104,6 +110,12 @@ def unlink(user_id: Id, identity_id: Id | None, name: object) -> None:
         _remove(user, [identity])
         # A concurrent login by it must not succeed.
         delete_scoped(user_id, TICKET_SCOPE)
+
+
+def count_users(issuer: str) -> int:
+    """Return the number of users who can log in by the provider with this issuer."""
+    users = select(func.count(ExternalIdentity.user_id.distinct()))
+    return db.session.scalar(users.where(ExternalIdentity.issuer == issuer)) or 0
 
 
 def logs_in(user_id: Id, without: str) -> bool:

@@ -10,6 +10,7 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import HTTPException, Unauthorized
 
 from app.access.identity import COOKIE, QUERY, LiveToken, current_identity
+from app.database.purging import purger
 from app.errors import AccessDenied, AccountExists, SecondFactorRequired
 from app.rest.requests.bodies import read_body
 from app.users.schemas import AccessTokenSchema
@@ -25,11 +26,11 @@ from app.users.sessions.cookies import (
 
 from . import login
 from .client import ProviderClient
-from .clients import clients
 from .configuration import ProviderRoute, configure
 from .errors import LoginError
-from .flows import FLOW_LIFETIME, new_browser_token
-from .models import MAX_ISSUER
+from .flows import FLOW_LIFETIME, new_browser_token, purge_batch
+from .linking import clients
+from .models import MAX_ISSUER, LoginFlow
 from .schemas import MAX_CODE, IdTokenSchema
 
 # The cookie of the browser that begins a login. With this prefix, no other host can set it.
@@ -60,6 +61,7 @@ def init_app(app: Flask) -> None:
     for client in made.values():
         _add_routes(bp, client)
     app.register_blueprint(bp)
+    purger.of(app).add(LoginFlow.__tablename__, purge_batch)
 
 
 def _add_routes(bp: Blueprint, client: ProviderClient) -> None:

@@ -11,11 +11,10 @@ from flask import Flask
 
 from app.database.purging import purger
 
+from .delivery import Handler, Payload, define, subscribe
 from .maintenance import purge_batch
 from .models import Attempt, DeferredError, DeliveryError, OutboxEvent, UndeliverableError
-from .registry import Handler, Payload, define, subscribe
-from .service import record, record_decoy
-from .worker import start, stop
+from .service import record, record_decoy, start, stop
 
 __all__ = [
     "Attempt",

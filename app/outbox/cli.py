@@ -11,7 +11,7 @@ from app.commands import CommandGroup, json_option, print_rows
 from . import maintenance
 from .delivery import drain
 from .models import STATES
-from .worker import worker
+from .service import worker
 
 COLUMNS = (
     *("id", "event", "subscriber", "recipient", "state", "attempts", "created", "deadline"),

@@ -1,24 +1,38 @@
-"""Recording events in the transaction of their cause."""
+"""The outbox's service: recording events, and the background thread that delivers them."""
 
+import atexit
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-from flask import current_app
+from flask import Flask, current_app, has_request_context
 from sqlalchemy import bindparam, insert, inspect
 
 from app.database.session import Model, after_commit, transaction
 from app.database.statements import PreparedStatement
 from app.observability.origin import current_languages, current_request_id
+from app.state import AppState
 from app.times import now
 
-from .claims import due_at_once, lease_end
+from . import claims
+from .delivery import deliver, deliver_due, leases, registry, seconds_until_due
 from .models import OBSOLETE, PENDING, Delivery, OutboxEvent
-from .registry import registry
-from .worker import worker
 
 # The columns of a delivery without attempts.
 NEW = {"attempts": 0, "is_retried": False, "last_error": None, "finished": None}
+# Seconds before the first attempt, so that it does not slow down the response to the request that
+# caused it: the response time must not reveal whether there is a delivery.
+DELIVERY_DELAY = 0.1
+#: Seconds for the delivery in progress when a process ends; gunicorn kills a process after 30.
+STOP_TIMEOUT = 25.0
+#: Maximum deliveries reserved for the process that recorded them; any process makes the others.
+MAX_RESERVED = 1000
+# Seconds to wait if other processes were faster.
+CONTENTION_PAUSE = 0.1
 
 
 def _inserting(model: type[Model]) -> PreparedStatement:
@@ -31,6 +45,133 @@ def _inserting(model: type[Model]) -> PreparedStatement:
 
 
 INSERT_EVENT, INSERT_DELIVERY = _inserting(OutboxEvent), _inserting(Delivery)
+
+
+class Reservation(NamedTuple):
+    """A delivery that this process recorded, and attempts first."""
+
+    delivery_id: int
+    # By the monotonic clock.
+    ready: float
+    secret: str | None
+
+    def __repr__(self) -> str:
+        return f"Reservation({self.delivery_id})"
+
+
+class Worker:
+    """Delivers on a background thread; can be started again after `stop`."""
+
+    def __init__(self, app: Flask) -> None:
+        self._app = app
+        self._poll_interval: float = app.config["OUTBOX_POLL_INTERVAL"]
+        self._changed = threading.Condition()
+        self._reserved: deque[Reservation] = deque()
+        self._thread: threading.Thread | None = None
+        self._stopping = False
+
+    def has_room(self) -> bool:
+        """Return True if this process can reserve a delivery that it records.
+
+        Commands do not deliver what they record: the service does.
+        """
+        if not self._app.config["OUTBOX_IN_PROCESS"]:
+            return False
+        is_service = self._thread is not None or has_request_context()
+        return is_service and len(self._reserved) < MAX_RESERVED
+
+    def reserve(self, delivery_ids: Sequence[int], secret: str | None) -> None:
+        """Attempt deliveries soon that were recorded with a worker's lease."""
+        ready = time.monotonic() + DELIVERY_DELAY
+        with self._changed:
+            self._reserved += [Reservation(id, ready, secret) for id in delivery_ids]
+            self._changed.notify()
+        self.start()
+
+    def start(self) -> None:
+        """Start the thread, unless it runs."""
+        with self._changed:
+            if self._thread is None:
+                self._stopping = False
+                self._thread = threading.Thread(target=self._run, name="outbox", daemon=True)
+                self._thread.start()
+                atexit.register(self.stop)
+
+    def stop(self) -> None:
+        """Finish the attempt in progress, and leave the rest to other processes."""
+        with self._changed:
+            thread, self._stopping = self._thread, True
+            self._changed.notify()
+        if thread is not None:
+            thread.join(STOP_TIMEOUT)
+        self._thread = None
+        atexit.unregister(self.stop)
+        self._release()
+
+    def _release(self) -> None:
+        with self._changed:
+            ids = [reservation.delivery_id for reservation in self._reserved]
+            self._reserved.clear()
+        if ids:
+            with self._app.app_context():
+                claims.release(ids)
+
+    def _run(self) -> None:
+        while not self._stopping:
+            try:
+                self._wait(self._work())
+            except Exception as error:
+                # Most likely a database error; the thread must survive any error.
+                self._app.logger.error("the outbox failed: %s", type(error).__name__)
+                self._wait(self._poll_interval)
+
+    def _work(self) -> float:
+        """Deliver what is due; return the seconds until more may be."""
+        while not self._stopping:
+            if reservation := self._take_ready():
+                self._deliver_reserved(reservation)
+                continue
+            seconds = seconds_until_due(self._app)
+            if seconds > 0:
+                return min(seconds, self._poll_interval)
+            if deliver_due(self._app) is None:
+                return CONTENTION_PAUSE
+        return 0
+
+    def _take_ready(self) -> Reservation | None:
+        with self._changed:
+            if self._reserved and self._reserved[0].ready <= time.monotonic():
+                return self._reserved.popleft()
+        return None
+
+    def _deliver_reserved(self, reservation: Reservation) -> None:
+        with self._app.app_context():
+            claim = claims.claim_reserved(reservation.delivery_id)
+        if claim is not None:
+            deliver(self._app, claim, reservation.secret)
+
+    def _wait(self, seconds: float) -> None:
+        """Wait until a reservation is due, until the time is over, or until stopped."""
+        with self._changed:
+            if self._reserved:
+                seconds = min(seconds, self._reserved[0].ready - time.monotonic())
+            if seconds > 0 and not self._stopping:
+                self._changed.wait(seconds)
+
+
+worker = AppState("outbox worker", factory=Worker)
+
+
+def start(app: Flask) -> None:
+    """Deliver in this process, unless OUTBOX_IN_PROCESS is false or there are no subscribers."""
+    if app.config["OUTBOX_IN_PROCESS"] and registry.of(app).handlers:
+        worker.of(app).start()
+
+
+def stop(app: Flask) -> None:
+    """Stop delivering in this process after the attempt in progress."""
+    worker.of(app).stop()
+    leases.of(app).stop()
 
 
 def record(event: str, data: dict[str, Any], lifetime: float, secret: str | None = None) -> None:
@@ -56,7 +197,7 @@ def _insert(
     if not subscribers:
         return
     is_reserved, created = worker.of(app).has_room(), now()
-    first_attempt = lease_end() if is_reserved else due_at_once()
+    first_attempt = claims.lease_end() if is_reserved else claims.due_at_once()
     deadline = created + timedelta(seconds=lifetime)
     event_values = {
         "event": event,

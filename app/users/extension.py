@@ -18,11 +18,10 @@ from app.properties.properties import Property, embedded_models, embedding_prope
 from app.rest.relations import Relation
 from app.rest.resource import Resource
 from app.rest.visibility import Visibility
+from app.users.transfer.csv_files import RowSchema
 
-from .app_model import user_properties
-from .models import User
+from .models import User, app_user_model, user_properties
 from .schemas import RegistrationSchema, UserSchema
-from .transfer.row_schema import RowSchema
 
 # Names that users already have, in JSON and in files.
 TAKEN = {"id"} | {field.data_key or name for name, field in RowSchema().fields.items()}
@@ -65,6 +64,7 @@ def extend(app: Flask, users: Resource, definition: UsersExtension | None) -> Re
         for own in (*read_properties(app, relations, definition.keys), *definition.keys)
     ]
     model = make_model(app, properties) if properties else User
+    app_user_model.set(app, model)
     user_properties.set(app, properties)
     make = partial(make_schema, properties=properties, hidden=definition.hidden)
     return replace(

@@ -1,11 +1,12 @@
-"""The tables of users and access tokens."""
+"""The tables of users and access tokens, and the model of users of the current app."""
 
 import hashlib
 import re
 import secrets
 import string
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import BigInteger, ColumnElement, ForeignKey, Index, String, Text, and_, false, true
 from sqlalchemy.orm import Mapped, mapped_column
@@ -16,7 +17,12 @@ from app.database.ids import RowId
 from app.database.session import Model
 from app.ids import Id
 from app.observability.origin import MAX_ADDRESS, MAX_USER_AGENT
+from app.state import AppState
 from app.times import now
+
+if TYPE_CHECKING:
+    # Only imported if users have additional properties, because it takes time to load.
+    from app.properties.properties import Property
 
 # The same length as LoopBack 3's tokens; 62 ** 64 possible values are 381 bits.
 TOKEN_LENGTH = 64
@@ -162,6 +168,21 @@ class AccessToken(Model):
     def is_live(cls, scope: str | None = None) -> ColumnElement[bool]:
         """Return the condition that a token has this scope (None: a login) and has not expired."""
         return and_(cls.scope.is_not_distinct_from(scope), cls.expires_at > now())
+
+
+# The model of users; a subclass of User if there are USER_PROPERTIES.
+app_user_model = AppState[type[User]]("model of users", factory=lambda _app: User)
+
+
+# The properties in USER_PROPERTIES.
+user_properties: "AppState[Sequence[Property]]" = AppState(
+    "properties of users", factory=lambda _app: ()
+)
+
+
+def user_model() -> type[User]:
+    """Return the model: `User`, or a subclass with the properties of USER_PROPERTIES."""
+    return app_user_model.current
 
 
 def new_token_values(value: str, ttl: float, **columns: object) -> dict[str, Any]:

@@ -18,19 +18,19 @@ from app.errors import (
     TooManyRequests,
     ValidationError,
 )
+from app.rest.collection import Collection, served_collections
 from app.rest.resource import Resource
 from app.rest.rows.repository import Repository
 from app.rest.rows.values import Conditions, Row, Values
 from app.rest.served_relations import with_added_relations
 from app.settings import Settings
 from app.state import AppState
-from app.throttles.throttles import CREDENTIAL, count
+from app.throttles import CREDENTIAL, count
 
-from .accounts import email_change
+from .accounts import confirmation
 from .accounts.changes import changes_email, update_users
 from .accounts.registration import identifying_columns, insert_users, prepare_users
 from .accounts.removal import delete_users, keeping_admin
-from .mailed import verification
 from .models import User
 from .schemas import RegistrationSchema, UserSchema
 from .sessions.assurance import require_recent_or_password
@@ -51,24 +51,7 @@ OWNER_METHODS = (
     "__destroyById__accessTokens",
     "__delete__accessTokens",
     "__get__audit",
-    "__get__identities",
-    "__destroyById__identities",
     "reauthenticate",
-    "__create__personalTokens",
-    "__get__personalTokens",
-    "__findById__personalTokens",
-    "__destroyById__personalTokens",
-    "__create__factors",
-    "confirmFactor",
-    "__get__factors",
-    "__destroyById__factors",
-    "__create__recoveryCodes",
-    "__get__recoveryCodes",
-    "passkeyOptions",
-    "__create__passkeys",
-    "__get__passkeys",
-    "__updateById__passkeys",
-    "__destroyById__passkeys",
 )
 # The methods that may change an email, which requires the password.
 UPDATING_METHODS = (
@@ -84,6 +67,21 @@ UPDATING_METHODS = (
 # before users are registered.
 declared_users = AppState[Resource | None]("declared users", factory=lambda _app: None)
 
+# The methods that features add to users, beside their endpoints: those that check credentials
+# themselves, by feature, and those for OWNER_METHODS.
+_methods_of_everyone: list[tuple[str, ...]] = []
+_methods_of_owner: list[str] = []
+
+
+def permit_everyone(*methods: str) -> None:
+    """Let everyone call these methods of a feature, which check credentials themselves."""
+    _methods_of_everyone.append(methods)
+
+
+def permit_owner(*methods: str) -> None:
+    """Let users call these methods of a feature on their own record."""
+    _methods_of_owner.extend(methods)
+
 
 def rules(settings: Settings) -> list[Rule]:
     """Return the access rules; anyone may register unless REGISTRATION_OPEN is false.
@@ -98,12 +96,9 @@ def rules(settings: Settings) -> list[Rule]:
         *registration,
         # These methods check credentials or a token themselves.
         allow(EVERYONE, "login", "logout", "resetPassword", "setPassword", "verify", "confirm"),
-        allow(EVERYONE, "requestLoginCode", "loginByCode"),
-        allow(EVERYONE, "loginWithFactor", "enrolAtLogin"),
-        allow(EVERYONE, "requestEmailCode", "confirmEmailCode"),
-        allow(EVERYONE, "passkeyLoginOptions", "loginByPasskey"),
+        *(allow(EVERYONE, *methods) for methods in _methods_of_everyone),
         allow(AUTHENTICATED, "changePassword", "changeEmail"),
-        allow(OWNER, *OWNER_METHODS),
+        allow(OWNER, *OWNER_METHODS, *_methods_of_owner),
         allow(ADMIN),
     ]
 
@@ -163,7 +158,7 @@ class UserRows(Repository):
 
 def _allow_new_email(password: str | None) -> None:
     """Raise an error unless the caller may change the email, with this password if required."""
-    if email_change.is_enabled(current_app.config):
+    if confirmation.confirms_changes(current_app.config):
         path = current_app.config["USERS_PATH"]
         raise ValidationError({"email": [f"is changed by POST /{path}/change-email"]})
     identity = current_identity()
@@ -172,8 +167,8 @@ def _allow_new_email(password: str | None) -> None:
     # Admins may change those of many users.
     if ADMIN not in identity.roles:
         count(CREDENTIAL, session.user_id)
-    if verification.is_enabled(current_app.config):
-        verification.count_change(identity.user_id)
+    if confirmation.asks_for_verification(current_app.config):
+        confirmation.count_change(identity.user_id)
 
 
 # The resource of users: for hooks, `lock` and own endpoints.
@@ -197,6 +192,11 @@ users = Resource(
         (InvalidPassword(), EmailProofRequired("renamed@example.com"), TooManyRequests(60)),
     ),
 )
+
+
+def users_collection() -> Collection:
+    """Return the users served by the current app."""
+    return served_collections.current["users"]
 
 
 def users_of(app: Flask) -> Resource:

@@ -1,6 +1,5 @@
 """The schemas of users, access tokens and passwords."""
 
-import re
 from typing import Any
 
 import marshmallow
@@ -10,6 +9,7 @@ from marshmallow.exceptions import ValidationError
 
 from app.fields.base import Id, Schema, Text, Timestamp, not_blank
 from app.settings import Settings
+from app.state import AppState
 
 from .names import (
     MAX_EMAIL_LENGTH,
@@ -21,24 +21,16 @@ from .names import (
 
 #: Maximum characters of the kind, code or ticket of a second factor.
 MAX_FACTOR_TEXT = 128
-# Maximum characters of an authenticator's response in base64url. WebAuthn limits credential ids to
-# 1023 bytes (4) and user handles to 64 (5.4.3).
-#: Maximum characters of a passkey's id in base64url.
-MAX_CREDENTIAL_ID = 1364
-#: Maximum characters of a user handle in base64url.
-MAX_USER_HANDLE = 86
-#: Maximum characters of a browser's data about a ceremony, in base64url; usually some 250.
-MAX_CLIENT_DATA = 4096
-#: Maximum characters of the data of an authenticator at login, with extensions, in base64url.
-MAX_AUTHENTICATOR_DATA = 2048
-#: Maximum characters of a signature in base64url; one by RSA with 4096 bits has 683.
-MAX_SIGNATURE = 1024
-BASE64_URL = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 # The user in the examples of the OpenAPI document.
 EXAMPLE_EMAIL = {"format": "email", "examples": ["newcomer@example.com"]}
 EXAMPLE_PASSWORD = "a quiet harbour"  # noqa: S105 an example
 # The JSON schema of a Function field, whose type marshmallow does not know.
 SECONDS = {"type": "number", "examples": [1209600]}
+
+# The schema of a `credential` that proves the user again; set by the feature that verifies it.
+credential_schema = AppState[type[marshmallow.Schema]](
+    "schema of credentials", factory=lambda _app: marshmallow.Schema
+)
 
 
 def check_email(address: str) -> None:
@@ -125,7 +117,7 @@ def _any(load_default: object = marshmallow.missing, **json_schema: object) -> f
 class CredentialsSchema(marshmallow.Schema):
     """The body of a login: an email or username, and the password; `ttl` is in seconds.
 
-    `credentials.py` parses the values, with an error for each.
+    `parse_credentials` parses the values, with an error for each.
     """
 
     class Meta:
@@ -218,61 +210,6 @@ class ChangePasswordSchema(NewPasswordSchema):
     old_password = Password(is_new=False, data_key="oldPassword")
 
 
-class Base64Url(Text):
-    """Bytes as text in base64url (RFC 4648, section 5), without padding."""
-
-    default_error_messages = {"characters": "must be base64url without padding"}
-
-    def __init__(self, max_length: int, **options: Any) -> None:
-        super().__init__(max_length, metadata={"examples": ["AAAA"]}, **options)
-
-    def _deserialize(self, *args: Any, **kwargs: Any) -> str:
-        text = super()._deserialize(*args, **kwargs)
-        if not BASE64_URL.fullmatch(text):
-            raise self.make_error("characters")
-        return text
-
-
-class CredentialIdSchema(marshmallow.Schema):
-    """Common properties of authenticators' responses, as returned by a browser's `toJSON()`.
-
-    The names are WebAuthn's.
-    """
-
-    class Meta:
-        """Ignore unknown keys, as browsers keep adding some."""
-
-        unknown = marshmallow.EXCLUDE
-
-    id = Base64Url(MAX_CREDENTIAL_ID, required=True)
-    rawId = Base64Url(MAX_CREDENTIAL_ID, required=True)  # noqa: N815
-    type = fields.String(
-        required=True,
-        validate=validate.Equal("public-key"),
-        metadata={"examples": ["public-key"]},
-    )
-
-
-class AssertionResponseSchema(marshmallow.Schema):
-    """An authenticator's assertion."""
-
-    class Meta:
-        """Ignore unknown keys, as browsers keep adding some."""
-
-        unknown = marshmallow.EXCLUDE
-
-    clientDataJSON = Base64Url(MAX_CLIENT_DATA, required=True)  # noqa: N815
-    authenticatorData = Base64Url(MAX_AUTHENTICATOR_DATA, required=True)  # noqa: N815
-    signature = Base64Url(MAX_SIGNATURE, required=True)
-    userHandle = Base64Url(MAX_USER_HANDLE, allow_none=True)  # noqa: N815
-
-
-class AssertionSchema(CredentialIdSchema):
-    """A passkey's assertion to log in."""
-
-    response = fields.Nested(AssertionResponseSchema, required=True)
-
-
 class ReauthenticationSchema(Schema):
     """The body of a reauthentication: the password, or a second factor."""
 
@@ -281,7 +218,7 @@ class ReauthenticationSchema(Schema):
     code = fields.String(
         validate=validate.Length(1, MAX_FACTOR_TEXT), metadata={"examples": ["123456"]}
     )
-    credential = fields.Nested(AssertionSchema)
+    credential = fields.Nested(lambda: credential_schema.current)
 
 
 class ChangeEmailSchema(Schema):

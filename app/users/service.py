@@ -1,7 +1,8 @@
 """The programmatic API for application code: functions with plain arguments, without a request."""
 
+from app.users.accounts.confirmation import request_email_change, request_verification
+
 from .accounts.confirmation import confirm_email
-from .accounts.email_change import request_email_change
 from .accounts.lookup import find_user, get_user
 from .accounts.passwords import (
     change_password,
@@ -11,7 +12,6 @@ from .accounts.passwords import (
 )
 from .accounts.registration import create_user
 from .accounts.removal import delete_user, disable_user, enable_user
-from .mailed.verification import request_verification
 from .sessions.login import issue_token, login, open_session
 from .sessions.tokens import IssuedToken, destroy_all_tokens, logout
 

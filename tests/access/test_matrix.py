@@ -12,16 +12,15 @@ from sqlalchemy import delete
 from app.access.roles import Role, RoleMapping
 from app.access.rules import READ
 from app.database.session import db
-from app.factors.mailed_login.models import LoginCode
-from app.factors.mailed_login.service import LOGIN_SCOPE, derive_code
+from app.factors.mailed_login.service import LOGIN_SCOPE, LoginCode, derive_code
 from app.factors.models import Factor, LoginTicket, RecoveryCode
 from app.factors.passkeys.ceremonies import user_handle
 from app.factors.passkeys.models import Passkey, PasskeyChallenge
-from app.factors.personal_tokens.tokens import new_value
+from app.factors.personal_tokens.service import new_value
 from app.oauth.models import ExternalIdentity
 from app.outbox.models import Delivery, OutboxEvent
 from app.rest.endpoint import served_endpoints
-from app.throttles.throttles import Throttle
+from app.throttles import Throttle
 from app.times import now
 from app.todos.models import Todo
 from app.users.accounts.removal import disable_user

@@ -17,7 +17,7 @@ from app.database.metadata import all_metadata, app_metadata, project_tables
 from app.database.session import db
 from app.outbox.models import FAILED, Delivery
 from app.testing.apps import close
-from app.throttles.throttles import Throttle
+from app.throttles import Throttle
 from app.times import now
 from app.users.models import User
 from tests.conftest import PASSWORD

@@ -9,7 +9,7 @@ from sqlalchemy import insert, select, update
 from app.audit.models import AuditRecord
 from app.database.session import db
 from app.outbox.models import Delivery, OutboxEvent
-from app.throttles.throttles import Throttle
+from app.throttles import Throttle
 from app.times import now
 from tests.conftest import Api
 from tests.support.answers import refusal

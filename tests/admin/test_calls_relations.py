@@ -5,7 +5,7 @@ from sqlalchemy import update
 
 from app.access.roles import role_names
 from app.database.session import db
-from app.users.app_model import user_model
+from app.users.models import user_model
 from tests.definitions.conftest import make_models, serve, write_models  # noqa: F401 fixtures
 from tests.definitions.library import rule
 from tests.support.answers import refusal

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
+from app import throttles
 from app.access.roles import grant
 from app.database.session import db
 from app.outbox import claims, maintenance
-from app.throttles import throttles
 from app.users.sessions.tokens import purge_tokens
 from tests.conftest import PASSWORD
 from tests.support.databases import connected

@@ -10,7 +10,7 @@ from app.database.connections import KEPT, RequestPool
 from app.database.session import db
 from app.factory import create_app
 from app.testing.apps import close
-from app.throttles.throttles import BLOCKED_UNTIL
+from app.throttles import BLOCKED_UNTIL
 from app.todos.models import Todo
 from tests.conftest import PASSWORD, Api
 from tests.support.apps import build

@@ -13,7 +13,7 @@ from app.database.session import db
 from app.oauth import flows
 from app.oauth.models import LoginFlow
 from app.outbox.models import Delivery, OutboxEvent
-from app.throttles.throttles import Throttle
+from app.throttles import Throttle
 from app.times import now
 from app.users.models import AccessToken
 from tests.support.rows import statements

@@ -11,8 +11,7 @@ from sqlalchemy import select, update
 from app.access.roles import grant
 from app.audit.models import AuditRecord
 from app.database.session import db
-from app.factors.personal_tokens.service import MAX_TOKENS
-from app.factors.personal_tokens.tokens import new_value
+from app.factors.personal_tokens.service import MAX_TOKENS, new_value
 from app.times import now
 from app.users.models import AccessToken, User, token_digest
 from app.users.service import (

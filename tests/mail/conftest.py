@@ -6,14 +6,14 @@ from jinja2 import ChoiceLoader, DictLoader
 
 from app.mail import delivery
 from app.outbox import delivery as outbox_delivery
-from app.outbox import worker
+from app.outbox import service as outbox_service
 from tests.conftest import Api
 
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch):
     """Shorten the delays of attempts, but not the time-out of a silent server."""
-    monkeypatch.setattr(worker, "DELIVERY_DELAY", 0.01)
+    monkeypatch.setattr(outbox_service, "DELIVERY_DELAY", 0.01)
     monkeypatch.setattr(outbox_delivery, "FIRST_BACKOFF", 0.05)
     monkeypatch.setattr(delivery, "SERVER_TIMEOUT", 20.0)
 

@@ -8,7 +8,7 @@ from app.outbox.delivery import drain
 from app.outbox.models import OutboxEvent
 from app.server.hash_queue import hashing_views
 from app.signals import login_code_request, reset_password_request
-from app.users.mailed.events import LOADS
+from app.users.mailed import LOADS
 from tests.conftest import NEW, PASSWORD, Api, login_status
 from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
 from tests.support.documents import blocks

@@ -8,7 +8,7 @@ import pytest
 from app import outbox
 from app.mail import messages, send
 from app.mail.delivery import SEND_EVENT
-from app.outbox import worker
+from app.outbox import service as outbox_service
 from tests.conftest import PASSWORD
 from tests.support.ports import free_port
 from tests.support.smtp import Postbox, smtp_server
@@ -142,7 +142,7 @@ def test_nothing_is_rendered_before_the_answer(mailing, monkeypatch):
         rendered.append(path)
         return render(templates, path, context)
 
-    monkeypatch.setattr(worker, "DELIVERY_DELAY", 3600.0)
+    monkeypatch.setattr(outbox_service, "DELIVERY_DELAY", 3600.0)
     monkeypatch.setattr(messages, "_render", record)
     api = mailing()
 

@@ -7,8 +7,9 @@ import pytest
 from app import outbox
 from app.mail import delivery, send
 from app.observability.logs import JsonFormatter
-from app.outbox import claims, worker
+from app.outbox import claims
 from app.outbox import delivery as attempts
+from app.outbox import service as outbox_service
 from app.outbox.delivery import drain
 from app.outbox.models import Delivery
 from tests.outbox.conftest import rows
@@ -201,7 +202,7 @@ def test_a_mail_whose_deadline_has_passed_is_not_tried(mailing, caplog):
 
 
 def test_a_stop_waits_for_no_mail_server(mailing, monkeypatch):
-    monkeypatch.setattr(worker, "STOP_TIMEOUT", 0.1)
+    monkeypatch.setattr(outbox_service, "STOP_TIMEOUT", 0.1)
     monkeypatch.setattr(delivery, "SERVER_TIMEOUT", 600)
     with hanging_server() as port:
         api = mailing(MAIL_URL=f"smtp://127.0.0.1:{port}")

@@ -14,7 +14,7 @@ from app.outbox import claims, maintenance
 from app.outbox import delivery as attempts
 from app.outbox.delivery import drain, seconds_until_due
 from app.outbox.models import Delivery, OutboxEvent
-from app.outbox.worker import worker
+from app.outbox.service import worker
 from app.times import now
 from tests.support.documents import blocks
 from tests.support.rows import count, statements
@@ -272,7 +272,7 @@ def test_a_command_leaves_to_the_service_what_it_records(recorder):
 
 
 def test_what_a_process_has_reserved_is_free_after_its_stop(recorder, make_recorder, monkeypatch):
-    monkeypatch.setattr("app.outbox.worker.DELIVERY_DELAY", 3600.0)
+    monkeypatch.setattr("app.outbox.service.DELIVERY_DELAY", 3600.0)
     with recorder.app.test_request_context():
         outbox.record(EVENT, {"number": 1}, 60, secret="kept in memory")
     other = make_recorder()
@@ -298,8 +298,8 @@ def test_the_first_attempt_of_the_same_process_has_the_secret(recorder):
 
 
 def test_more_than_a_process_can_remember_is_left_to_all(recorder, make_recorder, monkeypatch):
-    monkeypatch.setattr("app.outbox.worker.DELIVERY_DELAY", 3600.0)
-    monkeypatch.setattr("app.outbox.worker.MAX_RESERVED", 2)
+    monkeypatch.setattr("app.outbox.service.DELIVERY_DELAY", 3600.0)
+    monkeypatch.setattr("app.outbox.service.MAX_RESERVED", 2)
     with recorder.app.test_request_context():
         for number in range(4):
             outbox.record(EVENT, {"number": number}, 60, secret="kept in memory")

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from app.database.session import db
-from app.throttles.throttles import Throttle
+from app.throttles import Throttle
 from tests.conftest import PASSWORD, Api
 
 WRONG = "not the right one"

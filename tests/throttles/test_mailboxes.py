@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.throttles.keys import mailbox
+from app.throttles import mailbox
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
+from app import throttles
 from app.database.session import db, transaction
 from app.errors import TooManyRequests
 from app.observability.origin import current_network
 from app.settings import ThrottlesSchema
-from app.throttles import throttles
-from app.throttles.throttles import (
+from app.throttles import (
     LOGIN_ADDRESS,
     LOGIN_IDENTITY,
     REGISTRATION,

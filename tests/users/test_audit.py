@@ -18,7 +18,7 @@ from app.database.purging import purger
 from app.database.session import db
 from app.times import now
 from app.users.models import AccessToken, User
-from app.users.passwords.stored_hashes import cached_schemes
+from app.users.passwords.hashing import cached_schemes
 from app.users.service import issue_token
 from tests.conftest import NEW, PASSWORD, Api
 from tests.support.answers import refusal

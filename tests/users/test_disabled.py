@@ -5,7 +5,7 @@ import pytest
 from app import errors
 from app.signals import verification_request
 from app.users.accounts.removal import disable_user, enable_user
-from app.users.passwords.stored_hashes import cached_schemes
+from app.users.passwords.hashing import cached_schemes
 from app.users.sessions import login as login_service
 from tests.conftest import NEW, PASSWORD, Api, login_status
 from tests.support.answers import field_codes, refusal

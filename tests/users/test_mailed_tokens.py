@@ -10,7 +10,8 @@ from sqlalchemy import delete, select
 from app import outbox
 from app.database.session import db
 from app.mail.delivery import mailer
-from app.outbox import delivery, maintenance, worker
+from app.outbox import delivery, maintenance
+from app.outbox import service as outbox_service
 from app.outbox.delivery import drain
 from app.outbox.models import Delivery
 from app.signals import reset_password_request
@@ -55,7 +56,7 @@ def announced(app, api):
 @pytest.fixture
 def left(app, monkeypatch, request):
     """The token of the event of a reset, whose mail the process has left to others."""
-    monkeypatch.setattr(worker, "DELIVERY_DELAY", 3600.0)
+    monkeypatch.setattr(outbox_service, "DELIVERY_DELAY", 3600.0)
     announced = request.getfixturevalue("announced")
     outbox.stop(app)
     return announced
@@ -212,7 +213,7 @@ def test_a_retry_for_another_address_is_obsolete(app, api, left, mailed, monkeyp
 
 
 def test_the_notice_of_a_new_email_is_sent_though_the_user_is_deleted(app, api, monkeypatch):
-    monkeypatch.setattr(worker, "DELIVERY_DELAY", 3600.0)
+    monkeypatch.setattr(outbox_service, "DELIVERY_DELAY", 3600.0)
     token = api.login()["id"]
     api("PATCH", "/users/1", {"email": "bob@example.com"}, token=token)
     outbox.stop(app)

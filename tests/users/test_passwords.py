@@ -12,7 +12,7 @@ import pytest
 from argon2 import PasswordHasher, Type, extract_parameters
 from werkzeug.security import generate_password_hash
 
-from app.users.passwords import hashing, stored_hashes
+from app.users.passwords import hashing
 from tests.conftest import NEW, PASSWORD, Api, login_status
 from tests.support.answers import field_codes, refusal
 from tests.support.installation import ROOT, Installation
@@ -309,18 +309,20 @@ def test_bcrypt_also_verifies_for_passwords_beyond_72_bytes(app, api, monkeypatc
 def test_the_stored_schemes_are_cached_for_a_minute(app, api, monkeypatch):
     api.register()
     found = []
-    find = stored_hashes._find
-    monkeypatch.setattr(stored_hashes, "_find", lambda method: found.append(method) or find(method))
+    find = hashing._find_schemes
+    monkeypatch.setattr(
+        hashing, "_find_schemes", lambda method: found.append(method) or find(method)
+    )
 
     for _ in range(3):
         login_status(api, "wrong")
-    assert len(found) == len(stored_hashes.METHODS)
+    assert len(found) == len(hashing.METHODS)
 
-    monkeypatch.setattr(stored_hashes, "CACHE_SECONDS", 0)
-    stored_hashes.cached_schemes.set(app, (0.0, {}))
+    monkeypatch.setattr(hashing, "CACHE_SECONDS", 0)
+    hashing.cached_schemes.set(app, (0.0, {}))
     for _ in range(2):
         login_status(api, "wrong")
-    assert len(found) == 3 * len(stored_hashes.METHODS)
+    assert len(found) == 3 * len(hashing.METHODS)
 
 
 MEMORY = """

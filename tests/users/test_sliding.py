@@ -11,7 +11,7 @@ from app.database.session import db
 from app.factory import create_app
 from app.times import now
 from app.users.models import AccessToken
-from app.users.sessions.lifetimes import prolong
+from app.users.sessions.tokens import prolong
 from tests.conftest import Api
 from tests.support.answers import refusal
 from tests.support.races import at_once

@@ -17,10 +17,9 @@ from app.errors import ValidationError
 from app.rest.relations import belongs_to
 from app.signals import email_verified, reset_password_request, verification_request
 from app.testing.apps import close
-from app.users import service
+from app.users import mailed, service
 from app.users.accounts.registration import prepare_user_without_password
 from app.users.extension import UsersExtension
-from app.users.mailed import events as users_events
 from app.users.resource import declared_users, extended_users
 from tests.conftest import PASSWORD, Api
 from tests.support.answers import field_codes
@@ -124,7 +123,7 @@ def define(monkeypatch, make_app, api):
     """Call the API of an app whose models in JSON say this of users."""
 
     def use(extension, *rules):
-        prepare = users_events.init_app
+        prepare = mailed.init_app
 
         def prepare_with(app):
             prepare(app)
@@ -133,7 +132,7 @@ def define(monkeypatch, make_app, api):
                 app, replace(users, rules=lambda settings: [*users.rules(settings), *rules])
             )
 
-        monkeypatch.setattr("app.users.mailed.events.init_app", prepare_with)
+        monkeypatch.setattr("app.users.mailed.init_app", prepare_with)
         api.client = make_app(USER_PROPERTIES=PROPERTIES).test_client()
 
     return use

@@ -21,8 +21,8 @@ from app.rest.requests.parameters import read_parameter
 from app.rest.resource import Resource
 from app.rest.views.lists import respond_objects, respond_page
 from app.rest.views.serialization import serialize
-from app.throttles.throttles import Lock, find_locks, release
-from app.users.views.audit import LATEST_FIRST
+from app.throttles import Lock, find_locks, release
+from app.users.views.accounts import LATEST_FIRST
 
 # The same order; the records of one action have an index for it.
 LATEST_OF_ACTION = (Order(Place("time"), descending=True), *LATEST_FIRST)

@@ -16,8 +16,8 @@ from app.rest.filters.tree import MAX_LIMIT
 from app.rest.requests.bodies import Body
 from app.users.accounts import lookup
 from app.users.accounts.removal import keeping_admin
-from app.users.app_model import users_collection
 from app.users.models import User
+from app.users.resource import users_collection
 from app.users.sessions.assurance import NOT_RECENT, require_recent
 
 UNKNOWN_USER = errors.ModelNotFound("user", 1)

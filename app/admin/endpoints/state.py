@@ -18,7 +18,7 @@ from app.migrate.chains import PRODUCT, Chain, project_chain
 from app.observability import health
 from app.outbox import maintenance
 from app.settings import SECRET
-from app.throttles.throttles import count_locks
+from app.throttles import count_locks
 from app.users.models import User
 
 DEFAULT = "default"

@@ -26,8 +26,8 @@ from app.rest.resource import Resource
 from app.rest.views.lists import respond_objects
 from app.rest.views.serialization import serialize
 from app.users.accounts import lookup
-from app.users.app_model import users_collection
 from app.users.models import User
+from app.users.resource import users_collection
 from app.users.sessions.tokens import count_sessions
 
 # The resource of users in admin calls.

@@ -8,8 +8,8 @@ from app.database.purging import purger
 from app.signals import login_code_request
 from app.users.sessions.cookies import serve_mailed_pages
 
-from . import pages, service, views
-from .models import LoginCode
+from . import service, views
+from .service import LoginCode
 
 __all__ = ["init_app", "views"]
 
@@ -23,5 +23,5 @@ def init_app(app: Flask) -> None:
                 ' such as the output of `python -c "import secrets; print(secrets.token_hex())"`'
             )
         outbox.define(app, login_code_request.name, service.load)
-        serve_mailed_pages(app, pages.bp)
+        serve_mailed_pages(app, views.bp)
         purger.of(app).add(LoginCode.__tablename__, service.purge_batch)

@@ -6,33 +6,30 @@ address.
 """
 
 import hmac
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from flask import current_app
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import String, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Mapped, mapped_column
 
-from app import outbox
-from app.audit.entries import MAILED_CODE, Action, record_attempt
+from app import outbox, throttles
+from app.audit.entries import Action, record_attempt
+from app.database.columns import UtcDateTime
 from app.database.purging import delete_batch
-from app.database.session import affected_rows, after_commit, db, transaction
+from app.database.session import Model, affected_rows, after_commit, db, transaction
 from app.errors import LoginFailed
 from app.observability.origin import current_network
 from app.outbox import Attempt, Payload
 from app.signals import emit, login_code_request
-from app.throttles import throttles
 from app.times import now
-from app.users.accounts.addresses import announce_verified, claim_account
-from app.users.accounts.lookup import find_enabled_account, read_address
-from app.users.app_model import user_model
-from app.users.mailed.tokens import Account, recipient_key
-from app.users.models import AccessToken, User, new_token, token_digest
+from app.users.accounts.credentials import announce_verified, claim_account
+from app.users.mailed import Account, find_enabled_account, read_address, recipient_key
+from app.users.models import AccessToken, User, new_token, token_digest, user_model
 from app.users.sessions import login_methods
 from app.users.sessions.login import login_identified
 from app.users.sessions.tokens import IssuedToken, issue, lock, use_up
-
-from .models import LoginCode
 
 DIGITS = 8
 #: Seconds for which a mailed code is valid.
@@ -42,6 +39,21 @@ MAX_TRIES = 5
 # The scope of a ticket: like a mailed token, it is no session, and it ends with the other mailed
 # tokens.
 LOGIN_SCOPE = "login-code"
+# The `reason` of a failed login.
+MAILED_CODE = "mailed code"
+
+
+class LoginCode(Model):
+    """The attempts made with a ticket; the ticket itself is an access token.
+
+    Tickets of unknown addresses have a row, too, so that attempts cost the same.
+    """
+
+    __tablename__ = "login_codes"
+
+    ticket_digest: Mapped[str] = mapped_column(String(64), primary_key=True)
+    tries: Mapped[int] = mapped_column(default=0)
+    expires_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)
 
 
 def code_of(ticket_digest: str) -> str:

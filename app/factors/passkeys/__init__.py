@@ -7,11 +7,12 @@ from flask import Flask
 from app.config import require_extra
 from app.database.purging import purger
 from app.factors import kinds
+from app.users.schemas import credential_schema
 from app.users.sessions import login_methods
 
 from . import service, views
 from .models import PasskeyChallenge
-from .relying_party import read_relying_party
+from .schemas import AssertionSchema
 
 __all__ = ["init_app", "views"]
 
@@ -22,12 +23,13 @@ def init_app(app: Flask) -> None:
     Raises ConfigurationError without the extra, or for a URL for which browsers have no passkeys.
     """
     kinds.register_reset(app, service.held.reset)
+    credential_schema.set(app, AssertionSchema)
     if not app.config["PASSKEYS"]:
         return
     require_extra("PASSKEYS", "mfa", "webauthn")
-    party = read_relying_party(app.config)
-    made = import_module("app.factors.passkeys.ceremonies").Ceremonies(party)
-    service.ceremonies.set(app, made)
+    ceremonies = import_module("app.factors.passkeys.ceremonies")
+    party = ceremonies.read_relying_party(app.config)
+    service.ceremonies.set(app, ceremonies.Ceremonies(party))
     kinds.register(app, kinds.PASSKEY, service)
     login_methods.register_proved(app, service)
     purger.of(app).add(PasskeyChallenge.__tablename__, service.purge_batch)

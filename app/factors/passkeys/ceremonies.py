@@ -1,4 +1,4 @@
-"""The ceremonies of WebAuthn: options for browsers, and verification of their responses.
+"""The relying party of WebAuthn: options for browsers, and verification of their responses.
 
 Authenticators' data is checked before the library parses it. Imported only if passkeys are switched
 on, because its libraries are an extra.
@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from io import BytesIO
+from ipaddress import ip_address
 from typing import Any, NamedTuple, NoReturn
+from urllib.parse import urlsplit
 
 import webauthn
 from cbor2 import CBORDecoder
@@ -29,10 +31,11 @@ from webauthn.helpers.structs import (
     UserVerificationRequirement,
 )
 
+from app.config import ConfigurationError
 from app.ids import Id
+from app.settings import Settings
 
 from .models import Passkey
-from .relying_party import RelyingParty
 
 # The JSON of a browser's response, which may be malformed; and the options of both ceremonies.
 CredentialJson = Mapping[str, Any]
@@ -45,37 +48,32 @@ FLAGS, HAS_CREDENTIAL = 32, 0x40
 MAX_REASON = 300
 
 
-def check_attestation_object(data: bytes) -> None:
-    """Raise ValueError for an attestation that takes too long to parse."""
-    [attestation] = _decode_all(data)
-    check_authenticator_data(attestation["authData"])
+class RelyingParty(NamedTuple):
+    """The service as browsers and authenticators know it."""
+
+    id: str
+    name: str
+    # The origins of pages, and of apps in the form of their systems.
+    origins: list[str]
 
 
-def check_authenticator_data(data: bytes) -> None:
-    """Raise ValueError for authenticator data that takes too long to parse."""
-    start = HEAD
-    if data[FLAGS] & HAS_CREDENTIAL:
-        start += ATTESTED_HEAD
-        start += int.from_bytes(data[start - 2 : start], "big")
-    _decode_all(data[start:])
-
-
-def _decode_all(data: bytes) -> list[Any]:
-    """Return the values of a sequence of CBOR (RFC 8742) without tags (CTAP2, 8).
-
-    With tags, one value can occur in several places. The library writes out all that it has read,
-    so 200 bytes could take minutes.
-    """
-    stream = BytesIO(data)
-    decoder = CBORDecoder(stream, semantic_decoders=defaultdict(lambda: _refuse))
-    values = []
-    while stream.tell() < len(data):
-        values.append(decoder.decode())
-    return values
-
-
-def _refuse(*_: object) -> NoReturn:
-    raise ValueError("a tag")
+def read_relying_party(settings: Settings) -> RelyingParty:
+    """Return the relying party of the settings; raise ConfigurationError if it is invalid."""
+    url = urlsplit(settings["PUBLIC_URL"])
+    host = url.hostname or ""
+    if _is_ip_address(host) or (url.scheme != "https" and host != "localhost"):
+        raise ConfigurationError(
+            f"PASSKEYS needs a PUBLIC_URL with https and a name, or http://localhost, for which"
+            f" alone browsers have passkeys; it is {settings['PUBLIC_URL']}"
+        )
+    party = settings["PASSKEYS"]["rp_id"] or host
+    if host != party and not host.endswith(f".{party}"):
+        raise ConfigurationError(
+            f"PASSKEYS: rp_id must be {host}, the host of PUBLIC_URL, or a domain that it is in;"
+            f" it is {party}"
+        )
+    origins = [f"{url.scheme}://{url.netloc}", *settings["PASSKEYS"]["origins"]]
+    return RelyingParty(party, settings["SERVICE_NAME"], origins)
 
 
 class Credential(NamedTuple):
@@ -197,9 +195,42 @@ class Ceremonies:
             return Assertion(shown.new_sign_count, is_eligible, shown.credential_backed_up)
 
 
+def check_attestation_object(data: bytes) -> None:
+    """Raise ValueError for an attestation that takes too long to parse."""
+    [attestation] = _decode_all(data)
+    check_authenticator_data(attestation["authData"])
+
+
+def check_authenticator_data(data: bytes) -> None:
+    """Raise ValueError for authenticator data that takes too long to parse."""
+    start = HEAD
+    if data[FLAGS] & HAS_CREDENTIAL:
+        start += ATTESTED_HEAD
+        start += int.from_bytes(data[start - 2 : start], "big")
+    _decode_all(data[start:])
+
+
 def user_handle(party: str, user_id: Id) -> str:
     """Return the user handle of a user of a relying party, in base64url (WebAuthn, 14.6.1)."""
     return bytes_to_base64url(sha256(f"passkey:{party}:{user_id}".encode()).digest())
+
+
+def _decode_all(data: bytes) -> list[Any]:
+    """Return the values of a sequence of CBOR (RFC 8742) without tags (CTAP2, 8).
+
+    With tags, one value can occur in several places. The library writes out all that it has read,
+    so 200 bytes could take minutes.
+    """
+    stream = BytesIO(data)
+    decoder = CBORDecoder(stream, semantic_decoders=defaultdict(lambda: _refuse))
+    values = []
+    while stream.tell() < len(data):
+        values.append(decoder.decode())
+    return values
+
+
+def _refuse(*_: object) -> NoReturn:
+    raise ValueError("a tag")
 
 
 @contextmanager
@@ -239,3 +270,11 @@ def _known_transports(names: Sequence[str]) -> list[str]:
 def _to_json(options: CeremonyOptions) -> dict[str, object]:
     found: dict[str, object] = json.loads(webauthn.options_to_json(options))
     return found
+
+
+def _is_ip_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -9,7 +9,9 @@ from app.database.columns import Json, UtcDateTime
 from app.database.session import Model
 from app.factors.models import HeldFactor
 from app.ids import Id
-from app.users.schemas import MAX_CREDENTIAL_ID
+
+#: Maximum characters of a passkey's id in base64url; WebAuthn limits it to 1023 bytes (4).
+MAX_CREDENTIAL_ID = 1364
 
 
 class Passkey(HeldFactor):

@@ -9,8 +9,9 @@ from flask import current_app
 from sqlalchemy import ColumnElement, delete, exists, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from app import throttles
 from app.access.identity import MULTI_FACTOR, LiveToken
-from app.audit.entries import PASSKEY, Action, record_attempt
+from app.audit.entries import Action, record_attempt
 from app.database.purging import delete_batch
 from app.database.session import affected_rows, db, transaction
 from app.errors import LastCredential, LoginFailed, ModelNotFound, ValidationError
@@ -19,7 +20,6 @@ from app.factors.held import HeldFactors
 from app.ids import Id
 from app.observability.origin import current_network
 from app.state import AppState
-from app.throttles import throttles
 from app.times import now
 from app.users.accounts.address_proofs import admit_credential
 from app.users.accounts.credentials import record_credential_change
@@ -45,6 +45,8 @@ CHALLENGE_LIFETIME = 300
 CHALLENGE_BYTES = 32
 # The message for a response to a challenge that is unknown, has expired, or was used.
 UNKNOWN_CHALLENGE = {"credential": ["has a challenge that is over: ask for new options"]}
+# The `reason` of a failed login.
+PASSKEY = "passkey"
 REGISTERED = {"credential": ["is registered already"]}
 
 held = HeldFactors(Passkey, "passkey", MAX_PASSKEYS)

@@ -8,13 +8,12 @@ from flask import Response
 from app import errors, ids
 from app.access.rules import EXECUTE, READ, WRITE
 from app.factors.schemas import ProofSchema
-from app.factors.views import NOT_PROVED, THROTTLED, own_session
+from app.factors.views import NOT_PROVED, THROTTLED, UNKNOWN_KIND, own_session
 from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.models import User
-from app.users.resource import users
+from app.users.resource import permit_everyone, permit_owner, users
 from app.users.schemas import AccessTokenSchema
-from app.users.sessions import second_step
 from app.users.sessions.assurance import NOT_RECENT, require_recent
 from app.users.views.sessions import respond_with_token
 
@@ -33,8 +32,16 @@ TOO_MANY_PASSKEYS = errors.ValidationError(service.held.too_many)
 UNKNOWN_CHALLENGE = errors.ValidationError(service.UNKNOWN_CHALLENGE)
 MALFORMED = errors.ValidationError({"credential": ["is missing"]})
 BLANK_NAME = errors.ValidationError({"name": [errors.BLANK]})
-UNKNOWN_KIND = errors.ValidationError(second_step.UNKNOWN_KIND)
 UNKNOWN_PASSKEY = errors.ModelNotFound("passkey", 1)
+
+permit_everyone("passkeyLoginOptions", "loginByPasskey")
+permit_owner(
+    "passkeyOptions",
+    "__create__passkeys",
+    "__get__passkeys",
+    "__updateById__passkeys",
+    "__destroyById__passkeys",
+)
 
 
 def _is_served(settings: Settings) -> bool:

@@ -9,7 +9,7 @@ from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.accounts import lookup, registration
 from app.users.models import AccessToken, User
-from app.users.resource import users
+from app.users.resource import permit_owner, users
 from app.users.schemas import ServiceAccountSchema, UserSchema
 from app.users.sessions.assurance import NOT_RECENT, require_recent
 
@@ -19,6 +19,13 @@ from .schemas import NewPersonalTokenSchema, PersonalTokenSchema
 BAD_SCOPES = errors.ValidationError({"scopes": ['has no method "purge" of Todo']})
 TAKEN = errors.ValidationError({"email": ["already exists"]})
 UNKNOWN_TOKEN = errors.ModelNotFound("personalToken", "0123456789abcdef")
+
+permit_owner(
+    "__create__personalTokens",
+    "__get__personalTokens",
+    "__findById__personalTokens",
+    "__destroyById__personalTokens",
+)
 
 
 def _is_served(settings: Settings) -> bool:

@@ -1,7 +1,7 @@
 """Proofs that an address belongs to its user, by a mailed code.
 
-Factors, passkeys and personal tokens are only added to an account whose address is proved; a user
-who has any can only change to an address that is proved, too. So nobody can prepare an account for
+Second factors and personal tokens are only added to an account whose address is proved; a user who
+has any can only change to an address that is proved, too. So nobody can prepare an account for
 somebody else, and a reset, or another login by the owner of the address, need not remove them.
 """
 
@@ -12,14 +12,14 @@ from app.errors import EmailProofRequired, ValidationError
 from app.ids import Id
 from app.observability.origin import current_network
 from app.signals import email_code_request
-from app.throttles.throttles import VERIFICATION_ADDRESS, VERIFICATION_USER, count
-from app.users.mailed.tokens import mail_token, use_up_code
+from app.throttles import VERIFICATION_ADDRESS, VERIFICATION_USER, count
+from app.users.mailed import mail_token, use_up_code
 from app.users.models import CHANGE_SCOPE, CODE_SCOPE, PROVED_SCOPE, AccessToken, User
 from app.users.names import stored_email
 from app.users.sessions import login_methods
 from app.users.sessions.tokens import delete_scoped, issue, lock
 
-from .addresses import confirm_own
+from .credentials import confirm_own
 from .lookup import get_user
 
 #: Seconds for which the proof of a new address is valid.
@@ -35,7 +35,7 @@ def require_proved(user_id: Id) -> None:
 
 
 def admit_credential(user_id: Id) -> None:
-    """Allow a user to add a factor, a passkey or a personal token; raise EmailProofRequired.
+    """Allow a user to add a second factor or a personal token; raise EmailProofRequired.
 
     Call it in the transaction that adds it, with the user locked, because the address may be
     changed concurrently. Links that would give the account to another address become invalid.

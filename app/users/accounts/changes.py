@@ -7,16 +7,15 @@ from sqlalchemy import ColumnElement, and_, or_, select, update
 from app.database.session import db, in_transaction
 from app.ids import Id
 from app.rest.rows.values import Values
-from app.users.app_model import user_model
-from app.users.mailed.verification import verify_new_addresses
-from app.users.models import User
+from app.users.models import User, user_model
 from app.users.names import stored_email, username_columns
 from app.users.sessions import login_methods
 from app.users.sessions.tokens import delete_sessions, lock
 
 from .address_proofs import check_new_address
-from .addresses import record_email_change, record_verified
-from .uniqueness import raise_taken, unique_transaction
+from .confirmation import verify_new_addresses
+from .credentials import record_email_change, record_verified
+from .registration import raise_taken, unique_transaction
 
 
 def changes_email(conditions: Iterable[ColumnElement[bool]], email: str) -> bool:

@@ -1,20 +1,31 @@
-"""Confirmation of an address, the user's own or a new one, by a mailed token."""
+"""Addresses that users confirm by mailed links: their own, and a new one that replaces it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from sqlalchemy import and_, or_, select, update
+from flask import current_app
+from sqlalchemy import and_, false, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from app import outbox
 from app.audit.entries import Action, record
 from app.database.session import affected_rows, db, transaction
-from app.errors import TAKEN, InvalidConfirmation, ValidationError
-from app.users.app_model import user_model
-from app.users.models import CHANGE_SCOPE, VERIFY_SCOPE, AccessToken, User, token_digest
+from app.errors import TAKEN, InvalidConfirmation, InvalidPassword, ValidationError
+from app.ids import Id
+from app.observability.origin import current_network
+from app.settings import Settings, is_compatible
+from app.signals import EMAIL_CHANGE_NOTICE, email_change_request, verification_request
+from app.throttles import VERIFICATION_ADDRESS, VERIFICATION_USER, allows, count
+from app.users.mailed import mail_token
+from app.users.models import CHANGE_SCOPE, VERIFY_SCOPE, AccessToken, User, token_digest, user_model
+from app.users.names import NOT_AN_EMAIL, stored_email
+from app.users.passwords.hashing import check_password
 from app.users.sessions import login_methods
-from app.users.sessions.tokens import delete_sessions, lock, use_up
+from app.users.sessions.tokens import delete_scoped, delete_sessions, lock, use_up
 
-from .addresses import confirm_own, record_email_change, record_verified
+from .address_proofs import check_new_address
+from .credentials import NOTICE_LIFETIME, confirm_own, record_email_change, record_verified
+from .lookup import get_user
 
 
 class Confirmation(NamedTuple):
@@ -32,6 +43,89 @@ class Confirmation(NamedTuple):
     def is_new(self) -> bool:
         """Whether the address is a new one for the user."""
         return self.scope == CHANGE_SCOPE
+
+
+def asks_for_verification(settings: Settings) -> bool:
+    """Return True if users are asked to confirm their address."""
+    return settings["EMAIL_VERIFICATION"] is not None
+
+
+def serves_verification(settings: Settings) -> bool:
+    """Return True if the endpoints for it are served, as always in LoopBack 3."""
+    return asks_for_verification(settings) or is_compatible(settings)
+
+
+def confirms_changes(settings: Settings) -> bool:
+    """Return True if users change their address only by confirming the new one."""
+    return bool(settings["EMAIL_CHANGE"] == "confirmed")
+
+
+def request_verification(user_id: Id | None) -> None:
+    """Ask a user to confirm the address, by verificationRequest.
+
+    Does nothing, in the same time, if the user does not exist, has a verified address or is
+    disabled; None is the id of no user. Does nothing at all without EMAIL_VERIFICATION, or after
+    too many requests for the id, which anybody may make. Raises TooManyRequests for a client with
+    too many requests.
+    """
+    count(VERIFICATION_ADDRESS, current_network())
+    if not asks_for_verification(current_app.config) or not allows(VERIFICATION_USER, user_id or 0):
+        return
+    model = user_model()
+    unverified = model.email_verified == false(), model.disabled_at.is_(None)
+    user = db.session.scalar(
+        select(model).where(model.id == user_id, *unverified),
+        execution_options={"populate_existing": True},
+    )
+    mail_token(verification_request, VERIFY_SCOPE, user, user.email if user else "")
+
+
+def count_change(user_id: Id | None) -> None:
+    """Count a change of a user's address that must be confirmed; raise TooManyRequests.
+
+    The key differs from that of `request_verification`, whose budget anybody can use up.
+    """
+    count(VERIFICATION_ADDRESS, current_network())
+    count(VERIFICATION_USER, "change", user_id)
+
+
+def verify_new_addresses(users: Iterable[User]) -> None:
+    """Ask users with a new address to confirm it, by verificationRequest.
+
+    Call it in the transaction that stores the address. Does nothing without EMAIL_VERIFICATION, or
+    for an address that is verified.
+    """
+    if asks_for_verification(current_app.config):
+        for user in users:
+            if not user.email_verified:
+                mail_token(verification_request, VERIFY_SCOPE, user, user.email)
+
+
+def request_email_change(
+    user_id: Id, new_email: str, password: str, keep: str | None = None
+) -> None:
+    """Issue a token for the new address and emit emailChangeRequest; invalidate older requests.
+
+    If another user has the address, only the page of the mailed link says so. An address proved by
+    a code becomes the user's at once, which ends all sessions except the one with digest `keep`.
+    Raises the errors of `check_password`, `count_change` and `check_new_address`, and
+    ValidationError for an address that is invalid, the user's own, or proved and another user's.
+    """
+    user = get_user(user_id)
+    check_password(user.id, user.password_hash, password)
+    email = _new_address(user, new_email)
+    count_change(user_id)
+    with transaction():
+        lock(User.id == user_id)
+        _check_password_unchanged(user)
+        if check_new_address(user_id, email):
+            change_address(user, email, keep)
+            login_methods.keep_all(user, email)
+            return
+        delete_scoped(user_id, CHANGE_SCOPE)
+        mail_token(email_change_request, CHANGE_SCOPE, user, email)
+        notice = {"user_id": user_id, "email": user.email, "verified": user.email_verified}
+        outbox.record(EMAIL_CHANGE_NOTICE, notice, NOTICE_LIFETIME)
 
 
 def find_confirmation(digest: str) -> Confirmation:
@@ -76,6 +170,24 @@ def confirm_own_address(user_id: str, digest: str) -> None:
     _confirm(digest, confirmation)
 
 
+def change_address(user: User, email: str, keep: str | None = None) -> None:
+    """Give a user a proved address; end all sessions except the one with digest `keep`.
+
+    Call it in a transaction, with the user locked. Raises ValidationError for an address that is
+    another user's.
+    """
+    old_email, was_verified, model = user.email, user.email_verified, user_model()
+    delete_sessions([user.id], keep)
+    new = update(model).where(model.id == user.id).values(email=email, email_verified=True)
+    try:
+        affected_rows(new)
+    except IntegrityError:
+        # The rollback keeps the token valid: the address may become free again.
+        raise ValidationError({"email": [TAKEN]}) from None
+    record_email_change(user, old_email, was_verified, actor_id=user.id)
+    record_verified(user)
+
+
 def _confirm(
     digest: str,
     confirmation: Confirmation,
@@ -99,19 +211,19 @@ def _confirm(
     return confirmation._replace(removed=removed, ends_sessions=ends_sessions)
 
 
-def change_address(user: User, email: str, keep: str | None = None) -> None:
-    """Give a user a proved address; end all sessions except the one with digest `keep`.
+def _check_password_unchanged(user: User) -> None:
+    """Raise InvalidPassword if the password that was just verified has been changed since."""
+    same = select(User.id).where(User.id == user.id, User.password_hash == user.password_hash)
+    if db.session.scalar(same) is None:
+        raise InvalidPassword()
 
-    Call it in a transaction, with the user locked. Raises ValidationError for an address that is
-    another user's.
-    """
-    old_email, was_verified, model = user.email, user.email_verified, user_model()
-    delete_sessions([user.id], keep)
-    new = update(model).where(model.id == user.id).values(email=email, email_verified=True)
+
+def _new_address(user: User, new_email: str) -> str:
+    """Return a new address in its stored form; raise ValidationError."""
     try:
-        affected_rows(new)
-    except IntegrityError:
-        # The rollback keeps the token valid: the address may become free again.
-        raise ValidationError({"email": [TAKEN]}) from None
-    record_email_change(user, old_email, was_verified, actor_id=user.id)
-    record_verified(user)
+        email = stored_email(new_email)
+    except ValidationError:
+        raise ValidationError({"newEmail": [NOT_AN_EMAIL]}) from None
+    if email == user.email:
+        raise ValidationError({"newEmail": ["is the address of the account already"]})
+    return email

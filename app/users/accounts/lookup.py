@@ -2,27 +2,17 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import bindparam, false, func, inspect, select
+from sqlalchemy import func, select
 
 from app.access.roles import Role, RoleMapping
 from app.database.session import db
-from app.database.statements import PreparedStatement
-from app.errors import EmailRequired, InvalidEmail, InvalidRealm, ModelNotFound, ValidationError
+from app.errors import ModelNotFound
 from app.ids import Id
-from app.users.app_model import user_model
-from app.users.mailed.tokens import Account
-from app.users.models import User
-from app.users.names import lookup_email, stored_email
+from app.users.models import User, user_model
+from app.users.names import lookup_email
 
 #: Maximum service accounts in one response.
 MAX_LISTED = 1000
-USERS = inspect(User).columns
-NAMED = USERS.email == bindparam("email"), USERS.realm == bindparam("realm")
-ENABLED = PreparedStatement(
-    select(USERS.id, USERS.email, USERS.email_verified).where(
-        *NAMED, USERS.disabled_at.is_(None), USERS.service_account == false()
-    )
-)
 
 
 def get_user(user_id: Id) -> User:
@@ -45,27 +35,6 @@ def find_realms(email: str) -> list[str | None]:
     """Return the realms that have a user with this email; None stands for no realm."""
     realms = select(User.realm).where(User.email == lookup_email(email)).order_by(User.realm)
     return [realm or None for realm in db.session.scalars(realms)]
-
-
-def read_address(email: object, realm: object) -> tuple[str, str]:
-    """Return the stored form of a request's email, and the realm.
-
-    Raises EmailRequired, InvalidEmail or InvalidRealm.
-    """
-    if not isinstance(email, str) or not email:
-        raise EmailRequired()
-    if realm is not None and not isinstance(realm, str):
-        raise InvalidRealm()
-    try:
-        return stored_email(email), realm or ""
-    except ValidationError:
-        raise InvalidEmail() from None
-
-
-def find_enabled_account(email: str, realm: str) -> Account | None:
-    """Return the account with this stored email in this realm, if the user may log in."""
-    row = ENABLED.first({"email": email, "realm": realm})
-    return None if row is None else Account(*row)
 
 
 def list_service_accounts() -> list[User]:

@@ -2,26 +2,34 @@
 
 from sqlalchemy import select, update
 
+from app import throttles
 from app.audit.entries import Action, record
 from app.database.session import affected_rows, db, transaction
 from app.errors import InvalidPassword, InvalidToken, ValidationError
 from app.ids import Id
 from app.observability.origin import current_network
 from app.signals import emit, password_reset, reset_password_request
-from app.throttles import throttles
-from app.users.app_model import user_model
-from app.users.mailed.tokens import Account, mail_token, recipient_key
-from app.users.models import RESET_SCOPE, AccessToken, User, token_digest
-from app.users.passwords.attempts import check_password, forget_failures
-from app.users.passwords.hashing import hash_password, hashing
+from app.users.mailed import (
+    Account,
+    find_enabled_account,
+    mail_token,
+    read_address,
+    recipient_key,
+)
+from app.users.models import RESET_SCOPE, AccessToken, User, token_digest, user_model
+from app.users.passwords.hashing import (
+    check_password,
+    forget_failures,
+    hash_password,
+    hashing,
+    replace_hash,
+)
 from app.users.passwords.policy import validate_password
-from app.users.passwords.stored_hashes import replace_hash
 from app.users.sessions import login_methods
 from app.users.sessions.tokens import delete_sessions, delete_tokens, lock, use_up
 
-from .addresses import mark_verified
-from .credentials import record_credential_change
-from .lookup import find_enabled_account, get_user, read_address
+from .credentials import mark_verified, record_credential_change
+from .lookup import get_user
 
 # Reasons why a user gets no link to set a password.
 DISABLED, SERVICE = "is that of a disabled user", "is that of a service account"

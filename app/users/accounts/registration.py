@@ -1,24 +1,27 @@
-"""Registration: new users, checked, stored and recorded."""
+"""Registration: new users, checked, stored and recorded; and values that must be unique."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import compress
 
 from flask import current_app
+from sqlalchemy import ColumnElement, and_, select, true
+from sqlalchemy.exc import IntegrityError
 
 from app.access.roles import grant
 from app.audit.entries import Action, record
-from app.database.session import db
-from app.errors import BLANK, ValidationError
+from app.database.session import db, in_transaction, transaction
+from app.errors import BLANK, TAKEN, ValidationError
+from app.ids import Id
 from app.observability.origin import current_network
 from app.rest.rows.values import Values
-from app.throttles.throttles import REGISTRATION, count
-from app.users.app_model import user_model, with_defaults
-from app.users.mailed.verification import verify_new_addresses
-from app.users.models import User
+from app.throttles import REGISTRATION, count
+from app.users.models import User, user_model, user_properties
 from app.users.names import stored_email, username_columns
 from app.users.passwords.hashing import hash_password, hashing
 from app.users.passwords.policy import validate_password
 
-from .uniqueness import check_unique, unique_transaction
+from .confirmation import verify_new_addresses
 
 
 def create_user(
@@ -112,6 +115,43 @@ def identifying_columns(email: str, username: str | None, realm: str | None) -> 
     return {"email": stored_email(email), "realm": realm or "", **username_columns(username)}
 
 
+@contextmanager
+def unique_transaction(check: Callable[[], None]) -> Iterator[None]:
+    """Run a block in a transaction; if it violates a unique index, `check` reports the value.
+
+    A concurrent request has stored the value. Within an outer transaction, which has failed with
+    the block, the database cannot be queried.
+    """
+    try:
+        with transaction():
+            yield
+    except IntegrityError:
+        if not in_transaction():
+            check()
+        raise
+
+
+def check_unique(realm: str, values: Mapping[str, object], except_id: Id | None = None) -> None:
+    """Raise ValidationError for values by attribute that must be unique and are taken."""
+    if not (same := _same_values(realm, values)):
+        return
+    model = user_model()
+    is_other = true() if except_id is None else model.id != except_id
+    other = select(model.id).where(is_other)
+    found = select(*(other.where(condition).exists() for condition in same.values()))
+    taken = compress(same, db.session.execute(found).one())
+    if messages := {name: [TAKEN] for name in taken}:
+        raise ValidationError(messages)
+
+
+def raise_taken(users: Sequence[User], values: Mapping[str, object]) -> None:
+    """Raise ValidationError for values that are taken, or shared by these users."""
+    for user in users:
+        check_unique(user.realm, values, user.id)
+    if len(users) > 1 and (same := _same_values(users[0].realm, values)):
+        raise ValidationError({name: [TAKEN] for name in same})
+
+
 def _new_user(
     email: str,
     password: str,
@@ -128,9 +168,44 @@ def _new_user(
 
 def _columns(email: str, username: str | None, realm: str | None, properties: Values) -> Values:
     """Return the columns of a new user; raise ValidationError for invalid or missing values."""
-    return {**identifying_columns(email, username, realm), **with_defaults(properties)}
+    return {**identifying_columns(email, username, realm), **_with_defaults(properties)}
+
+
+def _with_defaults(values: Values) -> Values:
+    """Return a new user's values by attribute, completed by defaults.
+
+    Raises ValidationError for required properties without a value.
+    """
+    defaults = {
+        declared.column_name: declared.default() if declared.default else None
+        for declared in user_properties.current
+    }
+    complete = defaults | values
+    missing = {
+        declared.name: [BLANK]
+        for declared in user_properties.current
+        if declared.required and complete[declared.column_name] is None
+    }
+    if missing:
+        raise ValidationError(missing)
+    return complete
 
 
 def _check_all(users: Iterable[User]) -> None:
     for user in users:
         check_unique(user.realm, vars(user))
+
+
+def _same_values(realm: str, values: Mapping[str, object]) -> dict[str, ColumnElement[bool]]:
+    """Return conditions on users with the same value, by the name of the unique value."""
+    model, in_realm = user_model(), user_model().realm == realm
+    same = {}
+    if (email := values.get("email")) is not None:
+        same["email"] = and_(in_realm, model.email == email)
+    if (username_key := values.get("username_key")) is not None:
+        same["username"] = and_(in_realm, model.username_key == username_key)
+    for declared in user_properties.current:
+        name = declared.column_name
+        if declared.unique and values.get(name) is not None:
+            same[declared.name] = getattr(model, name) == values[name]
+    return same

@@ -13,8 +13,7 @@ from app.errors import LastAdmin
 from app.ids import Id
 from app.rest.rows.dependents import released_dependents
 from app.times import now
-from app.users.app_model import user_model
-from app.users.models import User
+from app.users.models import User, user_model
 from app.users.sessions.tokens import delete_tokens
 
 

@@ -15,8 +15,7 @@ from app.access.roles import check_role
 from app.errors import quote
 from app.users.accounts import lookup
 from app.users.accounts.removal import has_admin
-from app.users.app_model import user_properties
-from app.users.models import User
+from app.users.models import User, user_properties
 from app.users.transfer.csv_files import from_text
 
 # Maximum realms in an error.

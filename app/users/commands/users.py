@@ -1,26 +1,34 @@
 """The commands `ostiary users`."""
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from app.commands import CommandGroup, json_option, print_rows
-from app.users.accounts import addresses, lookup, passwords, registration, removal
-from app.users.app_model import user_properties, users_collection
-from app.users.models import User
+from app.users.accounts import credentials, lookup, passwords, registration, removal
+from app.users.models import User, user_properties
+from app.users.resource import users_collection
+from app.users.transfer import exporting, importing
+from app.users.transfer.csv_files import InvalidFileError
 
 from . import arguments
 from .arguments import password_option, property_option, read_password, realm_option, user_argument
-from .transfer import export, import_
 
 if TYPE_CHECKING:
     from app.properties.properties import Property
 
 users = CommandGroup("users", help="Create, list, change, import and export users.")
-users.add_command(import_)
-users.add_command(export)
-
 USER_COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created", "disabledAt")
+STDOUT = "-"
+HASHES_WARNING = (
+    "Warning: whoever can read the hashes can try to guess the passwords. Keep the file secret, and"
+    " delete it when it is no longer needed."
+)
+INTERRUPTED = (
+    "{} of {} users were imported; `users import --skip-existing {}` goes on with the others."
+)
 
 
 @users.command()
@@ -88,7 +96,7 @@ def set_password(user: User, password_stdin: bool) -> None:
 def verify(user: User) -> None:
     """Mark the address of the user EMAIL as verified, without a mail: you vouch for it."""
     verified = f"The address of user {user.id}, {user.email}, is verified."
-    click.echo(verified if addresses.vouch_for(user) else "It was verified before.")
+    click.echo(verified if credentials.vouch_for(user) else "It was verified before.")
 
 
 @users.command()
@@ -122,6 +130,46 @@ def enable(user: User) -> None:
     click.echo(enabled if done else f"User {user.id} is not disabled.")
 
 
+@users.command("import")
+@click.argument("path", metavar="FILE")
+@click.option("--dry-run", is_flag=True, help="Only check the file.")
+@click.option(
+    "--skip-existing",
+    is_flag=True,
+    help="Leave out users whose email is there already: go on after an interruption.",
+)
+def import_(path: str, dry_run: bool, skip_existing: bool) -> None:
+    """Import the users of the CSV file FILE, unless there is a problem with any of them.
+
+    Line 1 names the columns: email and, optionally, username, realm, password or passwordHash,
+    emailVerified, created, disabledAt, roles.
+    """
+    checked = _read_file(path, skip_existing)
+    arguments.check_roles(sorted({role for user in checked.users for role in user["roles"]}))
+    rest = f" {checked.skipped} were there already." if skip_existing else ""
+    if dry_run:
+        users = f"{len(checked.users)} users of {path}"
+        click.echo(f"Checked {users}: all in order; nothing was imported.{rest}")
+        return
+    click.echo(f"Imported {_import_users(checked.users, path)} users from {path}.{rest}")
+
+
+@users.command()
+@click.argument("path", metavar="FILE")
+@click.option(
+    "--with-password-hashes", "with_hashes", is_flag=True, help="Export hashes of passwords too."
+)
+def export(path: str, with_hashes: bool) -> None:
+    """Export all users to the new CSV file FILE, or to stdout if it is `-`."""
+    if with_hashes:
+        click.echo(HASHES_WARNING, err=True)
+    if path == STDOUT:
+        count = exporting.export_users(sys.stdout, with_hashes)
+    else:
+        count = _write_file(path, with_hashes)
+    click.echo(f"Exported {count} users to {path}.", err=path == STDOUT)
+
+
 def _shown_properties() -> "list[Property]":
     return [declared for declared in user_properties.current if not declared.hidden]
 
@@ -134,3 +182,52 @@ def _user_row(user: User) -> tuple[object, ...]:
         declared.field().serialize(declared.column_name, user) for declared in _shown_properties()
     )
     return *names, user.email_verified, user.created, user.disabled_at, *values
+
+
+def _import_users(users: list[importing.NewUser], path: str) -> int:
+    """Import users and return their number; if interrupted, say how to continue."""
+    count, is_hidden = 0, not sys.stderr.isatty()
+    try:
+        with click.progressbar(
+            length=len(users), label="Importing", file=sys.stderr, hidden=is_hidden
+        ) as shown:
+            for stored in importing.import_users(users):
+                count += stored
+                shown.update(stored)
+    except BaseException:
+        if count:
+            click.echo(INTERRUPTED.format(count, len(users), path), err=True)
+        raise
+    return count
+
+
+def _read_file(path: str, skip_existing: bool) -> importing.Checked:
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            checked = importing.check_file(file, skip_existing)
+    except OSError as error:
+        raise click.ClickException(f"{path} cannot be read: {error.strerror}.") from None
+    except InvalidFileError as error:
+        raise click.ClickException(f"{path} cannot be imported: {error}.") from None
+    for line, problem in checked.problems:
+        click.echo(f"line {line}: {problem}", err=True)
+    if count := checked.problem_count:
+        raise click.ClickException(f"{path} has {count} problems; nothing was imported.")
+    return checked
+
+
+def _write_file(path: str, with_hashes: bool) -> int:
+    """Write a new file that only its owner can read; delete it if that fails."""
+    try:
+        with open(path, "x", encoding="utf-8", newline="", opener=_open_private) as file:
+            try:
+                return exporting.export_users(file, with_hashes)
+            except BaseException:
+                os.unlink(path)
+                raise
+    except OSError as error:
+        raise click.ClickException(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

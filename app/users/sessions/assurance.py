@@ -1,6 +1,6 @@
 """Assurance of a session: how, and how recently, its user authenticated."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 from sqlalchemy import func, select, update
@@ -13,9 +13,9 @@ from app.errors import InvalidPassword, InvalidToken, StrongerLoginRequired, Val
 from app.ids import Id
 from app.times import now
 from app.users.models import AccessToken, User
-from app.users.passwords.attempts import check_password
+from app.users.passwords.hashing import check_password
 
-from . import second_step
+from .login import second_step, takes_second_step
 
 #: Seconds after a login or reauthentication in which credentials may be changed.
 RECENT_SESSION = 300
@@ -56,7 +56,7 @@ def require_factor(session: LiveToken) -> None:
     The password and an older token must not suffice to bypass the factor. Raises
     StrongerLoginRequired. Call it for every change of credentials or the address.
     """
-    if is_strong(session) or not second_step.is_due(session.user_id, ()):
+    if is_strong(session) or not takes_second_step(session.user_id, ()):
         return
     if kinds := strong_kinds(session.user_id):
         raise StrongerLoginRequired(kinds)
@@ -96,6 +96,18 @@ def reauthenticate_by_password(session: LiveToken, password: str) -> None:
         record_attempt(Action.LOGIN_FAILED, session.user_id, reason=REAUTHENTICATION)
         raise
     note_authentication(session, ["pwd"])
+
+
+def reauthenticate_by_factor(session: LiveToken, proof: Mapping[str, object]) -> None:
+    """Record that the user of a session has just proved a second factor.
+
+    Raises ValidationError for an empty proof, and if logins take no second step, and the errors of
+    SecondStep.reauthenticate.
+    """
+    step = second_step.current
+    if step is None or not proof:
+        raise ValidationError({"password": ["is missing"]})
+    step.reauthenticate(session, proof)
 
 
 def note_authentication(session: LiveToken, methods: Iterable[str]) -> None:

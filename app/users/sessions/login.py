@@ -1,74 +1,85 @@
-"""Login with a password or by another method, and the credentials that it is asked with."""
+"""Login with a password or by another method, and the second step that may follow."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from flask import current_app
 from sqlalchemy import ColumnElement, false, select
 from sqlalchemy.exc import IntegrityError
 
 from app import errors
+from app.access.identity import LiveToken
 from app.audit.entries import UNVERIFIED_EMAIL, Action, record, record_attempt
 from app.database.session import db, transaction
 from app.ids import Id
 from app.observability.origin import current_origin
-from app.throttles.keys import key_digest
-from app.users.app_model import user_model
-from app.users.models import User
+from app.state import AppState
+from app.throttles import key_digest
+from app.users.models import User, user_model
 from app.users.names import lookup_email, username_key
-from app.users.passwords.attempts import login_attempt
-from app.users.passwords.hashing import hash_password, needs_rehash, normal_form, verify_login
-from app.users.passwords.stored_hashes import replace_hash, stored_schemes
+from app.users.passwords.hashing import (
+    hash_password,
+    login_attempt,
+    needs_rehash,
+    normal_form,
+    replace_hash,
+    verify_login,
+)
 
-from . import second_step
-from .lifetimes import ABSENT, parse_ttl
-from .second_step import FirstStep
-from .tokens import IssuedToken, issue
+from .tokens import ABSENT, IssuedToken, issue, parse_ttl
 
 # The conditions on every user for whom a session is opened, by any method.
 MAY_LOG_IN = User.disabled_at.is_(None), User.service_account == false()
 # The method of a login with a password (RFC 8176).
 PASSWORD = ("pwd",)
+# The message for a kind of second factors that a login does not take.
+UNKNOWN_KIND = {"kind": ["is not one of this login"]}
 
 
-def parse_credentials(credentials: Mapping[str, object]) -> tuple[str, str, str]:
-    """Return the realm, and the name and value of the column that identifies the user.
+@dataclass(frozen=True)
+class FirstStep:
+    """A login after its first step: the user, and the requested session.
 
-    `email` precedes `username`; with REALM_DELIMITER, "realm:name" precedes `realm`. Raises
-    RealmRequired before any other error, and an error for a field that is not a string.
+    `methods` are those of the first step, `details` are for the audit log, and `includes_user` is
+    True if the response contains the user.
     """
-    name = "username" if credentials.get("email") in ABSENT else "email"
-    given, value = _split_realm(credentials.get("realm"), credentials.get(name))
-    realm = _check_realm(given)
-    if value in ABSENT:
-        raise errors.UsernameOrEmailRequired()
-    if not isinstance(value, str):
-        raise errors.InvalidEmail() if name == "email" else errors.InvalidUsername()
-    if name == "email":
-        return realm, "email", lookup_email(value)
-    return realm, "username_key", username_key(value)
+
+    user_id: Id
+    ttl: float
+    remember_me: bool
+    methods: tuple[str, ...]
+    includes_user: bool = False
+    details: Mapping[str, object] = field(default_factory=dict)
 
 
-def parse_remember_me(asked: object) -> bool:
-    """Return whether the session's cookie outlives the browser's session, by default True."""
-    return not (asked is False or (isinstance(asked, str) and asked.lower() == "false"))
+class SecondStep(Protocol):
+    """Decides whether a login takes a second step, and handles it."""
+
+    def is_due(self, user_id: Id, methods: Collection[str]) -> bool:
+        """Return True if a user identified by these methods takes a second step."""
+        ...
+
+    def take(
+        self, first: FirstStep, proof: Mapping[str, object], *conditions: ColumnElement[bool]
+    ) -> IssuedToken:
+        """Finish a login with a second factor sent with the first step.
+
+        Raises SecondFactorRequired without one, SecondFactorFailed for a wrong one, and LoginFailed
+        if the user does not meet the conditions.
+        """
+        ...
+
+    def reauthenticate(self, session: LiveToken, proof: Mapping[str, object]) -> None:
+        """Record that the user of a session has just proved a second factor.
+
+        Raises SecondFactorFailed for a wrong one, TooManyRequests after too many of them, and
+        ValidationError for an unknown kind.
+        """
+        ...
 
 
-def _split_realm(realm: object, name: object) -> tuple[object, object]:
-    delimiter = current_app.config["REALM_DELIMITER"]
-    if delimiter and isinstance(name, str) and delimiter in name:
-        realm, _, name = name.partition(delimiter)
-    return realm, name
-
-
-def _check_realm(realm: object) -> str:
-    """Return a realm in its stored form; raise RealmRequired or InvalidRealm."""
-    config = current_app.config
-    if realm in (None, "") and (config["REALM_REQUIRED"] or config["REALM_DELIMITER"]):
-        raise errors.RealmRequired()
-    if realm is not None and not isinstance(realm, str):
-        raise errors.InvalidRealm()
-    return realm or ""
+second_step = AppState[SecondStep | None]("second step", factory=lambda _app: None)
 
 
 def login(
@@ -79,7 +90,7 @@ def login(
     The credentials are those of the endpoint: `email` or `username`, `password`, and optionally
     `realm`, `ttl` in seconds, `rememberMe`, and `code` and `kind` of a second factor. Raises
     LoginFailed if they do not match, EmailNotVerified if EMAIL_VERIFICATION is "required" and the
-    address is not verified, the errors of `second_step.take`, UsernameOrEmailRequired,
+    address is not verified, the errors of `SecondStep.take`, UsernameOrEmailRequired,
     RealmRequired, InvalidEmail, InvalidUsername, InvalidRealm or InvalidTtl for malformed ones,
     TooManyRequests and TooManyHashes.
 
@@ -88,9 +99,10 @@ def login(
         token = login({"email": "ada@example.com", "password": "a quiet harbour"})
         token.id, token.ttl
     """
+    remember_me = parse_remember_me(credentials.get("rememberMe"))
+    includes_user = _names_user(include)
     realm, name, value = parse_credentials(credentials)
     ttl = parse_ttl(credentials.get("ttl"))
-    remember_me = parse_remember_me(credentials.get("rememberMe"))
     identity = {"identity": key_digest(realm, name, value)}
     with login_attempt(realm, name, value):
         found = _find(realm, name, value)
@@ -98,9 +110,9 @@ def login(
         user_id = found.id if found else None
         try:
             user, stored, form = _check(found, credentials.get("password"))
-            first = FirstStep(user.id, ttl, remember_me, PASSWORD, _names_user(include))
+            first = FirstStep(user.id, ttl, remember_me, PASSWORD, includes_user)
             may_log_in = user.email_verified or _may_log_in_unverified()
-            takes_second = may_log_in and second_step.is_due(user.id, PASSWORD)
+            takes_second = may_log_in and takes_second_step(user.id, PASSWORD)
             if may_log_in and not takes_second:
                 token = _open_session(first, stored, form)
         except errors.LoginFailed:
@@ -112,7 +124,7 @@ def login(
         raise errors.EmailNotVerified(user.id)
     if takes_second:
         stored = _renew_hash(user.id, stored, form)
-        return second_step.take(first, credentials, User.password_hash == stored)
+        return _take_second_step(first, credentials, User.password_hash == stored)
     return replace(token, user=user) if first.includes_user else token
 
 
@@ -125,7 +137,7 @@ def login_identified(
     """Issue a login token for a user identified by other means than the password.
 
     `methods` and `details` are passed to `open_session`. Raises EmailNotVerified as `login` does,
-    and the errors of `second_step.take` and `open_session`.
+    and the errors of `SecondStep.take` and `open_session`.
     """
     columns = select(User.email_verified).where(User.id == user_id, *MAY_LOG_IN)
     is_verified = db.session.scalar(columns)
@@ -134,8 +146,8 @@ def login_identified(
     if not (is_verified or _may_log_in_unverified()):
         raise errors.EmailNotVerified(user_id)
     first = FirstStep(user_id, parse_ttl(None), True, tuple(methods), details=details)
-    if second_step.is_due(user_id, first.methods):
-        return second_step.take(first, {}, *conditions)
+    if takes_second_step(user_id, first.methods):
+        return _take_second_step(first, {}, *conditions)
     return open_session(user_id, first.ttl, True, *conditions, methods=first.methods, **details)
 
 
@@ -191,6 +203,52 @@ def issue_token(user_id: Id, ttl: float | None = None, methods: Iterable[str] = 
     return open_session(user_id, parse_ttl(ttl), methods=methods)
 
 
+def takes_second_step(user_id: Id, methods: Collection[str]) -> bool:
+    """Return True if a user identified by these methods takes a second step."""
+    step = second_step.current
+    return step is not None and step.is_due(user_id, methods)
+
+
+def parse_credentials(credentials: Mapping[str, object]) -> tuple[str, str, str]:
+    """Return the realm, and the name and value of the column that identifies the user.
+
+    `email` precedes `username`; with REALM_DELIMITER, "realm:name" precedes `realm`. Raises
+    RealmRequired before any other error, and an error for a field that is not a string.
+    """
+    name = "username" if credentials.get("email") in ABSENT else "email"
+    given, value = _split_realm(credentials.get("realm"), credentials.get(name))
+    realm = _check_realm(given)
+    if value in ABSENT:
+        raise errors.UsernameOrEmailRequired()
+    if not isinstance(value, str):
+        raise errors.InvalidEmail() if name == "email" else errors.InvalidUsername()
+    if name == "email":
+        return realm, "email", lookup_email(value)
+    return realm, "username_key", username_key(value)
+
+
+def parse_remember_me(asked: object) -> bool:
+    """Return whether the session's cookie outlives the browser's session, by default True."""
+    return not (asked is False or (isinstance(asked, str) and asked.lower() == "false"))
+
+
+def _split_realm(realm: object, name: object) -> tuple[object, object]:
+    delimiter = current_app.config["REALM_DELIMITER"]
+    if delimiter and isinstance(name, str) and delimiter in name:
+        realm, _, name = name.partition(delimiter)
+    return realm, name
+
+
+def _check_realm(realm: object) -> str:
+    """Return a realm in its stored form; raise RealmRequired or InvalidRealm."""
+    config = current_app.config
+    if realm in (None, "") and (config["REALM_REQUIRED"] or config["REALM_DELIMITER"]):
+        raise errors.RealmRequired()
+    if realm is not None and not isinstance(realm, str):
+        raise errors.InvalidRealm()
+    return realm or ""
+
+
 def _names_user(include: str | Iterable[object] | None) -> bool:
     names = [include] if isinstance(include, str) else include or []
     return "user" in {str(name).lower() for name in names}
@@ -209,7 +267,7 @@ def _check(user: User | None, password: object) -> tuple[User, str, str]:
     Raises LoginFailed, after the same work, unless it is the password of an enabled user.
     """
     stored = user.password_hash if user else None
-    form = verify_login(stored, password, stored_schemes())
+    form = verify_login(stored, password)
     if form is None or user is None or user.disabled_at is not None or stored is None:
         raise errors.LoginFailed()
     return user, stored, form
@@ -228,7 +286,7 @@ def _open_session(first: FirstStep, stored: str, form: str) -> IssuedToken:
 
 def _renew_hash(user_id: Id, stored: str, form: str) -> str:
     """Replace the hash of a password if it is outdated; return the stored one."""
-    if not needs_rehash(stored) and form == normal_form(form):
+    if form == normal_form(form) and not needs_rehash(stored):
         return stored
     new = hash_password(form)
     return new if replace_hash(user_id, stored, new) else stored
@@ -236,3 +294,13 @@ def _renew_hash(user_id: Id, stored: str, form: str) -> str:
 
 def _may_log_in_unverified() -> bool:
     return bool(current_app.config["EMAIL_VERIFICATION"] != "required")
+
+
+def _take_second_step(
+    first: FirstStep, proof: Mapping[str, object], *conditions: ColumnElement[bool]
+) -> IssuedToken:
+    """Finish a login that takes a second step, or raise the errors of SecondStep.take."""
+    step = second_step.current
+    if step is None:
+        raise RuntimeError("no second step is due")
+    return step.take(first, proof, *conditions)

@@ -51,7 +51,7 @@ class LoginMethods(Protocol):
 
 
 class ProvedCredentials(Protocol):
-    """Factors, passkeys or tokens, which may only be added as `accounts.address_proofs` allows."""
+    """Credentials of a feature that may only be added as `accounts.address_proofs` allows."""
 
     def is_had(self, user_id: Any) -> ColumnElement[bool]:
         """Return the condition that a user has one."""

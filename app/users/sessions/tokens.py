@@ -1,18 +1,34 @@
-"""The service for access tokens: issue, list and delete them."""
+"""Access tokens of logins and mails: their lifetime, and issuing, prolonging and deleting them."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, NamedTuple
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple, Protocol
 
 from flask import current_app
-from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, inspect, select
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    inspect,
+    literal,
+    select,
+    update,
+)
+from sqlalchemy.exc import SQLAlchemyError
 
 from app.audit.entries import Action, record, recording
+from app.database.columns import UtcDateTime
+from app.database.engine import brief_transaction
 from app.database.purging import delete_batch, purge_all
 from app.database.session import affected_rows, db
 from app.database.statements import PreparedStatement, readers
-from app.errors import AccessTokenRequired, ModelNotFound
+from app.errors import AccessTokenRequired, InvalidTtl, ModelNotFound
 from app.ids import Id
 from app.times import now
 from app.users.models import (
@@ -28,8 +44,16 @@ from app.users.models import (
 #: Maximum sessions shown to a user, the newest ones.
 MAX_SESSIONS = 1000
 TOKENS = inspect(AccessToken).columns
-# The statements for tokens of logins, and for mailed ones.
+# The condition of all other tokens than personal ones.
 NOT_PERSONAL = AccessToken.scope.is_distinct_from(PERSONAL_SCOPE)
+# Values that count as absent, as in LoopBack 3.
+ABSENT = (None, "", 0)
+#: Seconds that a request waits for a database lock to prolong its token.
+TOUCH_TIMEOUT = 0.1
+# A number as text, which forms send: as in JSON (RFC 8259, section 6), with optional spaces.
+NUMERIC = re.compile(r"\s*-?\d+(\.\d+)?([eE][+-]?\d+)?\s*", re.ASCII)
+# LoopBack 3's lifetime of a token that never expires.
+FOR_EVER = -1
 
 
 @dataclass(frozen=True)
@@ -98,6 +122,53 @@ def issue(
     else:
         row = INSERT_TOKEN.first({**values, "user_id": user_id})
     return value, NewToken(*row)
+
+
+def parse_ttl(asked: object) -> float:
+    """Return the lifetime in seconds for a login's ttl; raise InvalidTtl."""
+    longest: int = current_app.config["TOKEN_MAX_TTL"]
+    if isinstance(asked, str) and NUMERIC.fullmatch(asked):
+        asked = float(asked)
+    if isinstance(asked, bool):
+        raise InvalidTtl()
+    if asked == FOR_EVER and current_app.config["ETERNAL_TOKENS"]:
+        return longest
+    if asked in ABSENT:
+        asked = current_app.config["TOKEN_TTL"]
+    if not isinstance(asked, int | float) or asked <= 0:
+        raise InvalidTtl()
+    return min(asked, longest)
+
+
+class SlidingToken(Protocol):
+    """The row of a login's token, with the columns that decide whether to prolong it."""
+
+    digest: str
+    ttl: float
+    created: datetime
+    expires_at: datetime
+    last_used: datetime | None
+    remember_me: bool
+
+
+def prolong(session: SlidingToken) -> datetime | None:
+    """Prolong a token by its ttl, if TOKEN_TOUCH_INTERVAL has passed since the last time.
+
+    Returns the new time of expiry, at most TOKEN_MAX_TTL after the login; None if the token was not
+    prolonged. A database error is only logged, because the token is valid in any case.
+    """
+    time = now()
+    latest_touch = time - timedelta(seconds=current_app.config["TOKEN_TOUCH_INTERVAL"])
+    if (session.last_used or session.created) > latest_touch:
+        return None
+    cap = session.created + timedelta(seconds=current_app.config["TOKEN_MAX_TTL"])
+    expires_at = min(time + timedelta(seconds=session.ttl), cap)
+    try:
+        touched = _touch(session.digest, time, latest_touch, expires_at)
+    except SQLAlchemyError as error:
+        current_app.logger.warning("a session was not prolonged: %s", type(error).__name__)
+        return None
+    return max(expires_at, session.expires_at) if touched else None
 
 
 def logout(token: str) -> None:
@@ -233,3 +304,20 @@ def _to_session(row: AccessToken, current: str | None) -> Session:
     return Session(
         row.handle, row.user_id, row.ttl, row.created, used, *origin, row.digest == current
     )
+
+
+def _touch(digest: str, time: datetime, latest_touch: datetime, expires_at: datetime) -> int:
+    """Move the time of expiry forward, never back; return 0 if another request was faster.
+
+    A token that was deleted or has expired meanwhile is not changed.
+    """
+    last_used = func.coalesce(TOKENS.last_used, TOKENS.created)
+    new = literal(expires_at, UtcDateTime)
+    later = case((TOKENS.expires_at < new, new), else_=TOKENS.expires_at)
+    statement = (
+        update(AccessToken)
+        .where(TOKENS.digest == digest, AccessToken.is_live(), last_used <= latest_touch)
+        .values(last_used=time, expires_at=later)
+    )
+    with brief_transaction(db.engine, TOUCH_TIMEOUT) as connection:
+        return connection.execute(statement).rowcount

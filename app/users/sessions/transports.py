@@ -30,7 +30,7 @@ from app.times import now
 from app.users.models import AccessToken, token_digest
 
 from .cookies import refuse_cross_site, renew_cookie
-from .lifetimes import SlidingToken, prolong
+from .tokens import SlidingToken, prolong
 
 # Prefix of personal tokens, so that secret scanners find them; no other token contains a `_`.
 PERSONAL_PREFIX = "ost_"

@@ -9,11 +9,9 @@ from app.access.roles import ROLE_SEPARATOR, Role, RoleMapping
 from app.database.session import db
 from app.ids import Id
 from app.times import iso_time
-from app.users.app_model import user_model, user_properties
-from app.users.models import User
+from app.users.models import User, user_model, user_properties
 
-from .csv_files import to_text, write_rows
-from .row_schema import HASH_COLUMN
+from .csv_files import HASH_COLUMN, to_text, write_rows
 
 # Exported columns; password hashes only on request.
 COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created", "disabledAt", "roles")

@@ -19,13 +19,11 @@ from app.database.session import connection, db, transaction
 from app.error_responses import to_validation_error
 from app.errors import TAKEN, ValidationError, quote
 from app.users.accounts.registration import identifying_columns
-from app.users.app_model import user_model, user_properties
-from app.users.models import User
+from app.users.models import User, user_model, user_properties
 from app.users.passwords.hashing import hash_password
 from app.users.passwords.policy import validate_password
 
-from .csv_files import InvalidFileError, read_rows
-from .row_schema import row_schema
+from .csv_files import InvalidFileError, read_rows, row_schema
 
 if TYPE_CHECKING:
     from app.properties.properties import Property

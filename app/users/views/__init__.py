@@ -8,15 +8,12 @@ from app.users.models import AccessToken
 from app.users.resource import users_of
 from app.users.sessions.tokens import purge_batch
 
-from . import addresses, administration, audit, pages, passwords, sessions
+from . import accounts, pages, sessions
 
 __all__ = [
-    "addresses",
-    "administration",
-    "audit",
+    "accounts",
     "init_app",
     "pages",
-    "passwords",
     "sessions",
 ]
 
@@ -24,6 +21,6 @@ __all__ = [
 def init_app(app: Flask) -> None:
     """Serve the resource of users, with its own endpoints and pages."""
     register_resource(app, users_of(app))
-    audit.init_app(app)
+    accounts.init_app(app)
     pages.init_app(app)
     purger.of(app).add(AccessToken.__tablename__, purge_batch)

@@ -10,10 +10,13 @@ from app.http.templates import languages_of, render_page
 from app.observability.origin import current_languages, preferred_languages
 from app.rest.endpoint import computes_hash
 from app.rest.requests.bodies import read_body
-from app.users.accounts import email_change
-from app.users.accounts.confirmation import confirm_email, find_confirmation
+from app.users.accounts.confirmation import (
+    asks_for_verification,
+    confirm_email,
+    confirms_changes,
+    find_confirmation,
+)
 from app.users.accounts.passwords import check_reset_token, reset_password
-from app.users.mailed import verification
 from app.users.models import token_digest
 from app.users.sessions import login_methods
 from app.users.sessions.cookies import serve_mailed_pages
@@ -26,7 +29,7 @@ confirmation_bp = Blueprint("confirmation", __name__)
 def init_app(app: Flask) -> None:
     """Serve the pages; the one that confirms an address only if the settings require it."""
     serve_mailed_pages(app, bp)
-    if verification.is_enabled(app.config) or email_change.is_enabled(app.config):
+    if asks_for_verification(app.config) or confirms_changes(app.config):
         serve_mailed_pages(app, confirmation_bp)
 
 

@@ -11,10 +11,9 @@ from app.rest.requests.bodies import Body, parse_json
 from app.rest.requests.parameters import is_given
 from app.settings import is_compatible
 from app.users import schemas
-from app.users.app_model import users_collection
 from app.users.models import User, token_digest
-from app.users.resource import users
-from app.users.sessions import assurance, second_step, tokens
+from app.users.resource import users, users_collection
+from app.users.sessions import assurance, tokens
 from app.users.sessions import login as login_service
 from app.users.sessions.cookies import clear_cookie, set_cookie
 
@@ -47,7 +46,7 @@ class LoginSchema(schemas.AccessTokenSchema):
         errors.LoginFailed(),
         errors.SecondFactorRequired(EXAMPLE_TICKET, ["totp", "recovery"]),
         errors.SecondFactorFailed(),
-        errors.ValidationError(second_step.UNKNOWN_KIND),
+        errors.ValidationError(login_service.UNKNOWN_KIND),
         errors.EmailNotVerified(1),
         errors.UsernameOrEmailRequired(),
         errors.RealmRequired(),
@@ -111,7 +110,7 @@ def reauthenticate(user: User, body: Body) -> None:
     if password := body.get("password"):
         assurance.reauthenticate_by_password(session, password)
     else:
-        second_step.reauthenticate(session, body)
+        assurance.reauthenticate_by_factor(session, body)
 
 
 @users.endpoint(

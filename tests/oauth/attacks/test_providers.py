@@ -10,7 +10,7 @@ import pytest
 from joserfc.jwk import RSAKey
 
 from app.oauth import http, openid
-from app.oauth.clients import clients
+from app.oauth.linking import clients
 from app.users.models import User
 from tests.conftest import Api
 from tests.oauth.provider import Answer

@@ -1,4 +1,4 @@
-"""The commands `ostiary roles`."""
+"""The commands `ostiary roles` and `ostiary tokens`."""
 
 import click
 
@@ -6,16 +6,18 @@ from app.access import roles as access_roles
 from app.commands import CommandGroup, json_option, print_rows
 from app.users.accounts import lookup
 from app.users.models import User
+from app.users.sessions import tokens as access_tokens
 
 from .arguments import check_roles, user_argument, warning_of_last_admin
 
 roles = CommandGroup("roles", help="Grant, revoke and list roles.")
+tokens = CommandGroup("tokens", help="Purge and revoke access tokens.")
 
 
-@roles.command()
+@roles.command("grant")
 @user_argument
 @click.argument("role")
-def grant(user: User, role: str) -> None:
+def grant_role(user: User, role: str) -> None:
     """Grant the role ROLE to the user EMAIL, from the next request on."""
     check_roles([role])
     done = access_roles.grant(user.id, role)
@@ -42,3 +44,16 @@ def list_roles(as_json: bool) -> None:
     """List who holds which role."""
     names = ("role", "userId", "email", "realm")
     print_rows(names, lookup.list_role_holders(), as_json)
+
+
+@tokens.command("purge")
+def purge_tokens() -> None:
+    """Delete all expired tokens."""
+    click.echo(f"Purged {access_tokens.purge_tokens()} expired tokens.")
+
+
+@tokens.command("revoke")
+@user_argument
+def revoke_tokens(user: User) -> None:
+    """End all sessions of the user EMAIL."""
+    click.echo(f"Revoked {access_tokens.destroy_all_tokens(user.id)} tokens of user {user.id}.")

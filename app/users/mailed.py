@@ -1,25 +1,30 @@
-"""Mailed tokens, whose handles the outbox stores, but never their values; limits of mails."""
+"""Events that are mailed to users, and the tokens in their mails.
+
+The outbox stores the handles of tokens, but never their values.
+"""
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
 from blinker import NamedSignal
-from flask import current_app
-from sqlalchemy import ColumnElement, bindparam, delete, inspect, select
+from flask import Flask, current_app
+from sqlalchemy import ColumnElement, bindparam, delete, false, inspect, select
 from sqlalchemy.exc import IntegrityError
 
-from app import outbox
+from app import outbox, signals
 from app.database.session import affected_rows, after_commit, db, transaction
 from app.database.statements import PreparedStatement
+from app.errors import EmailRequired, InvalidEmail, InvalidRealm, ValidationError
 from app.ids import Id
 from app.outbox import Attempt, Payload
 from app.signals import emit
-from app.throttles.keys import key_digest, mailbox
+from app.throttles import key_digest, mailbox
 from app.times import now
-from app.users.app_model import user_model
-from app.users.models import (
+
+from .models import (
     CODE_SCOPE,
     HANDLE_LENGTH,
     TTL_SETTINGS,
@@ -29,8 +34,10 @@ from app.users.models import (
     new_code,
     token_digest,
     typed,
+    user_model,
 )
-from app.users.sessions.tokens import IssuedToken, issue, lock
+from .names import stored_email
+from .sessions.tokens import IssuedToken, issue, lock
 
 #: Seconds for which a code that proves an address is valid.
 CODE_LIFETIME = 600
@@ -46,6 +53,17 @@ LIVE_TOKEN = PreparedStatement(
         TOKENS.digest == bindparam("digest"), *LIVE
     )
 )
+USERS = inspect(User).columns
+ENABLED = PreparedStatement(
+    select(USERS.id, USERS.email, USERS.email_verified).where(
+        USERS.email == bindparam("email"),
+        USERS.realm == bindparam("realm"),
+        USERS.disabled_at.is_(None),
+        USERS.service_account == false(),
+    )
+)
+# The keys of recorded values in a payload.
+PAYLOAD_NAMES = {"old_email": "oldEmail", "user_id": "userId"}
 
 
 class Account(NamedTuple):
@@ -54,6 +72,45 @@ class Account(NamedTuple):
     id: Id
     email: str
     email_verified: bool
+
+
+def init_app(app: Flask) -> None:
+    """Define the events."""
+    for event, load in LOADS.items():
+        outbox.define(app, event, load)
+
+
+def read_address(email: object, realm: object) -> tuple[str, str]:
+    """Return the stored form of a request's email, and the realm.
+
+    Raises EmailRequired, InvalidEmail or InvalidRealm.
+    """
+    if not isinstance(email, str) or not email:
+        raise EmailRequired()
+    if realm is not None and not isinstance(realm, str):
+        raise InvalidRealm()
+    try:
+        return stored_email(email), realm or ""
+    except ValidationError:
+        raise InvalidEmail() from None
+
+
+def find_enabled_account(email: str, realm: str) -> Account | None:
+    """Return the account with this stored email in this realm, if the user may log in."""
+    row = ENABLED.first({"email": email, "realm": realm})
+    return None if row is None else Account(*row)
+
+
+def recipient_key(account: Account | User | None, email: str, realm: str) -> tuple[object, ...]:
+    """Return the key by which a mail to this address of this account is counted.
+
+    The user, if the address is verified: requests for other addresses of the mailbox do not use up
+    its budget. Otherwise the mailbox, because anybody may have registered the address. Without an
+    account nothing is mailed, so nobody's budget is used.
+    """
+    if account is None:
+        return "nobody", realm, email
+    return ("user", account.id) if account.email_verified else (mailbox(email),)
 
 
 def mail_token(event: NamedSignal, scope: str, user: User | Account | None, email: str) -> None:
@@ -76,13 +133,6 @@ def mail_token(event: NamedSignal, scope: str, user: User | Account | None, emai
             after_commit(partial(_emit, event, token, email))
 
 
-def _emit(event: NamedSignal, token: IssuedToken, email: str) -> None:
-    """Send the signal with the user, who is only loaded if there are receivers."""
-    if event.has_receivers_for(current_app._get_current_object()):  # type: ignore[attr-defined]
-        user = db.session.get(user_model(), token.user_id)
-        emit(event, info={"accessToken": token, "email": email, "user": user})
-
-
 def use_up_code(user_id: Id, code: str) -> str | None:
     """Use up a code that proves an address to a user; return the address, None for a wrong code.
 
@@ -94,7 +144,7 @@ def use_up_code(user_id: Id, code: str) -> str | None:
     return db.session.scalar(used.returning(AccessToken.email))
 
 
-def load(data: Payload, attempt: Attempt) -> Payload | None:
+def load_token(data: Payload, attempt: Attempt) -> Payload | None:
     """Return the payload for an attempt to mail a token: `accessToken`, `email` and `user`.
 
     The first attempt mails the issued token. Every other one mails an additional token, which
@@ -109,6 +159,44 @@ def load(data: Payload, attempt: Attempt) -> Payload | None:
     if token is None:
         return None
     return {"accessToken": token, "email": data["email"], "user": user}
+
+
+def load_confirmation(data: Payload, attempt: Attempt) -> Payload | None:
+    """Return the payload for an attempt to mail a token that confirms an address.
+
+    A retry by an operator does not restore a used or revoked token: a change of the password must
+    cancel a change of the address permanently.
+    """
+    return load_token(data, replace(attempt, is_retried=False))
+
+
+def load_notice(data: Payload, _attempt: Attempt) -> Payload:
+    """Return the payload of a notice: the recorded data, and `user`.
+
+    The user is None if deleted meanwhile, or if an older version recorded the event.
+    """
+    recorded = {PAYLOAD_NAMES.get(name, name): value for name, value in data.items()}
+    user_id = recorded.get("userId")
+    return recorded | {"user": user_id and db.session.get(user_model(), user_id)}
+
+
+LOADS = {
+    signals.reset_password_request.name: load_token,
+    signals.verification_request.name: load_confirmation,
+    signals.email_change_request.name: load_confirmation,
+    signals.email_code_request.name: load_confirmation,
+    signals.EMAIL_CHANGE_NOTICE: load_notice,
+    signals.email_changed.name: load_notice,
+    signals.account_claimed.name: load_notice,
+    signals.credential_changed.name: load_notice,
+}
+
+
+def _emit(event: NamedSignal, token: IssuedToken, email: str) -> None:
+    """Send the signal with the user, who is only loaded if there are receivers."""
+    if event.has_receivers_for(current_app._get_current_object()):  # type: ignore[attr-defined]
+        user = db.session.get(user_model(), token.user_id)
+        emit(event, info={"accessToken": token, "email": email, "user": user})
 
 
 def _current_token(data: Payload, attempt: Attempt) -> IssuedToken | None:
@@ -160,15 +248,3 @@ def _new_value(scope: str) -> str | None:
 
 def _named(data: Payload, handle: str) -> tuple[ColumnElement[bool], ...]:
     return AccessToken.user_id == data["user_id"], AccessToken.handle == handle
-
-
-def recipient_key(account: Account | User | None, email: str, realm: str) -> tuple[object, ...]:
-    """Return the key by which a mail to this address of this account is counted.
-
-    The user, if the address is verified: requests for other addresses of the mailbox do not use up
-    its budget. Otherwise the mailbox, because anybody may have registered the address. Without an
-    account nothing is mailed, so nobody's budget is used.
-    """
-    if account is None:
-        return "nobody", realm, email
-    return ("user", account.id) if account.email_verified else (mailbox(email),)

@@ -4,11 +4,13 @@ A use is counted before the work that it is for, in a statement that commits by 
 failed work does not undo it.
 """
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import cache
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from flask import Flask, current_app
@@ -39,8 +41,6 @@ from app.database.statements import PreparedStatement
 from app.errors import ModelNotFound, SecondFactorRequired, TooManyRequests
 from app.observability.origin import current_origin
 from app.times import now
-
-from .keys import key_digest
 
 # The throttles; the figures of each are in the field of this name of ThrottlesSchema.
 LOGIN_IDENTITY = "login_identity"
@@ -109,6 +109,23 @@ class Use(NamedTuple):
     digest: str
     started: datetime
     blocked_until: datetime
+
+
+def key_digest(*parts: object) -> str:
+    """Return the digest of a key: people type passwords into name fields, too.
+
+    A failed login and the throttle that counts it have the same digest.
+    """
+    return sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def mailbox(address: str) -> str:
+    """Return the mailbox of an address: in lower case, and without anything after a `+`.
+
+    Many servers deliver all of these to one mailbox. On others, several mailboxes share a budget.
+    """
+    name, _, domain = address.lower().rpartition("@")
+    return f"{name.partition('+')[0]}@{domain}"
 
 
 def init_app(app: Flask) -> None:

@@ -1,1 +1,0 @@
-"""Throttles: limits on how often something may be tried."""

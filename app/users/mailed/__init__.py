@@ -1,1 +1,0 @@
-"""Mailed tokens, the events that mail them, and the verification of addresses."""
