@@ -1,8 +1,7 @@
 """The HTTP errors of the service: their classes, and a table of their codes and messages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import islice
-from typing import Any
 
 from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
@@ -394,14 +393,8 @@ STATED: dict[type[HTTPException], tuple[str, str]] = {
     NotReady: ("NOT_READY", ""),
     ValidationError: ("VALIDATION_ERROR", ""),
 }
-
-
-def _state(stated: Mapping[Any, tuple[str, str]]) -> None:
-    """Give error classes their codes and messages."""
-    for kind, (code, message) in stated.items():
-        kind.error_code = code
-        if message:
-            kind.description = message
-
-
-_state(STATED)
+for _kind, (_code, _message) in STATED.items():
+    _kind.error_code = _code  # type: ignore[attr-defined]
+    if _message:
+        _kind.description = _message
+del _kind, _code, _message
