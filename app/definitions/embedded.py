@@ -10,7 +10,7 @@ from app import errors
 from app.plurals import pluralize
 from app.properties.declaration import Declaration, JsonObject
 from app.properties.properties import (
-    Models,
+    KnownModels,
     Property,
     embedding_properties,
     hidden_properties,
@@ -93,7 +93,7 @@ def _of_resource(resource: Resource) -> Visibility:
     return Visibility(withheld | of_users, dict(resource.embedded))
 
 
-def embed(definition: Definition, known: Models) -> None:
+def embed(definition: Definition, known: KnownModels) -> None:
     """Set what clients see of the objects that the rows of a model hold."""
     inside = _inside(definition.declared, definition.relations, known)
     definition.embedded = {
@@ -102,7 +102,7 @@ def embed(definition: Definition, known: Models) -> None:
 
 
 def _inside(
-    properties: JsonObject, relations: Mapping[str, Declaration], known: Models
+    properties: JsonObject, relations: Mapping[str, Declaration], known: KnownModels
 ) -> dict[str, Visibility]:
     """Return what clients see of the objects in properties, including those of relations."""
     held = {

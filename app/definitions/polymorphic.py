@@ -25,7 +25,7 @@ TO_CHILDREN = (HAS_ONE, HAS_MANY)
 NAME_TYPE = PropertyType("string", String(255), partial(Text, 255))
 NUMBERS = ("number", "integer")
 # The resource whose rows have a polymorphic key, and the key.
-Place = tuple[str, PolymorphicKey]
+PolymorphicPlace = tuple[str, PolymorphicKey]
 
 
 class PolymorphicRelations:
@@ -34,9 +34,9 @@ class PolymorphicRelations:
     def __init__(self, models: RelatedModels, definitions: Sequence[Definition]) -> None:
         self._models = models
         # The models with hasOne and hasMany relations to the rows that have a key, by name.
-        self._parents = defaultdict[Place, dict[str, RelatedModel]](dict)
+        self._parents = defaultdict[PolymorphicPlace, dict[str, RelatedModel]](dict)
         # The declared types of keys.
-        self._id_types = dict[Place, str]()
+        self._id_types = dict[PolymorphicPlace, str]()
         # The belongsTo relations by column of a resource, including undeclared ones.
         self._references = dict[tuple[str, str], Relation]()
         for definition in definitions:

@@ -17,17 +17,17 @@ from app.users.sessions.tokens import lock
 from . import kinds, recovery
 from .models import HeldFactor
 
-Row = TypeVar("Row", bound=HeldFactor)
+Held = TypeVar("Held", bound=HeldFactor)
 
 
-class HeldFactors(Generic[Row]):
+class HeldFactors(Generic[Held]):
     """The factors of one table, of which a user has at most `most`.
 
     Rows that do not meet the conditions do not count yet.
     """
 
     def __init__(
-        self, model: type[Row], name: str, most: int, *conditions: ColumnElement[bool]
+        self, model: type[Held], name: str, most: int, *conditions: ColumnElement[bool]
     ) -> None:
         self.too_many = {"name": [f"is one too many: a user has at most {most}"]}
         self._model = model
@@ -39,12 +39,12 @@ class HeldFactors(Generic[Row]):
         """Return the condition that a user has a factor."""
         return exists().where(*self._of(user_id))
 
-    def find_all(self, user_id: Id) -> Sequence[Row]:
+    def find_all(self, user_id: Id) -> Sequence[Held]:
         """Return a user's factors in the order in which they were added."""
         own = select(self._model).where(*self._of(user_id)).order_by(self._model.id)
         return db.session.scalars(own.limit(self._most)).all()
 
-    def find(self, user_id: Id, factor_id: Id | None, named: object) -> Row:
+    def find(self, user_id: Id, factor_id: Id | None, named: object) -> Held:
         """Return one of a user's factors by the requested id; raise ModelNotFound."""
         named_one = select(self._model).where(*self._of(user_id), self._model.id == factor_id)
         row = db.session.scalar(named_one, execution_options={"populate_existing": True})
@@ -52,7 +52,7 @@ class HeldFactors(Generic[Row]):
             raise ModelNotFound(self._name, named)
         return row
 
-    def admit(self, user_id: Id) -> tuple[User, Sequence[Row]]:
+    def admit(self, user_id: Id) -> tuple[User, Sequence[Held]]:
         """Return the user who adds a factor, locked, and the factors that the user has.
 
         Call it in a transaction. Raises ModelNotFound if the user was deleted, EmailProofRequired,
@@ -63,14 +63,14 @@ class HeldFactors(Generic[Row]):
         require_proved(user_id)
         return user, self.require_room(user_id)
 
-    def require_room(self, user_id: Id) -> Sequence[Row]:
+    def require_room(self, user_id: Id) -> Sequence[Held]:
         """Return a user's factors; raise ValidationError if there are as many as possible."""
         rows = self.find_all(user_id)
         if len(rows) >= self._most:
             raise ValidationError(self.too_many)
         return rows
 
-    def remove(self, row: Row, action: str, **details: int | str) -> None:
+    def remove(self, row: Held, action: str, **details: int | str) -> None:
         """Delete a factor of a locked user; the recovery codes go with the last one.
 
         Call it in a transaction. `action` and `details` are for the audit log.

@@ -249,11 +249,11 @@ DEFAULT_FUNCTIONS: dict[str, dict[str, Default]] = {
 
 
 # What clients see of objects of each model, by its name in lower case.
-Models = Mapping[str, Visibility]
-embedded_models = AppState[Models]("embedded models", factory=lambda _app: {})
+KnownModels = Mapping[str, Visibility]
+embedded_models = AppState[KnownModels]("embedded models", factory=lambda _app: {})
 
 
-def embedding_properties(declared: JsonObject, models: Models) -> dict[str, Visibility]:
+def embedding_properties(declared: JsonObject, models: KnownModels) -> dict[str, Visibility]:
     """Return what clients see of objects, by the properties that hold them.
 
     `declared` are the properties in LoopBack 3's form; those without such objects are left out.
@@ -262,7 +262,7 @@ def embedding_properties(declared: JsonObject, models: Models) -> dict[str, Visi
     return {name: visibility for name, visibility in found.items() if visibility}
 
 
-def visibility_of(declared: object, models: Models) -> Visibility | None:
+def visibility_of(declared: object, models: KnownModels) -> Visibility | None:
     """Return what clients see of a property's objects, or of an array's items.
 
     The type is a model, or declares the objects' properties: `{"type": {"street": "string"}}`.
@@ -272,7 +272,7 @@ def visibility_of(declared: object, models: Models) -> Visibility | None:
     return _of_type(declared, models)
 
 
-def _of_type(given: object, models: Models) -> Visibility | None:
+def _of_type(given: object, models: KnownModels) -> Visibility | None:
     if isinstance(given, list):
         return visibility_of(given[0], models) if given else None
     if isinstance(given, Mapping):

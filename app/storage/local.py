@@ -19,7 +19,7 @@ from app.http.sent_files import OpenFile
 
 from .errors import ContainerExists, ContainerNotEmpty, ContainerNotFound, FileNotFound, translated
 from .settings import StoreSettings
-from .store import MAX_LISTED, Json, Page, is_name, to_text
+from .store import MAX_LISTED, Description, Listing, is_name, to_text
 
 #: Files that a request deletes with their container, in about 10 ms; a thread deletes the others.
 MAX_AT_ONCE = 1000
@@ -99,7 +99,7 @@ class LocalUpload:
             self._file.flush()
             os.fsync(self._file.fileno())
 
-    def publish(self) -> Json | None:
+    def publish(self) -> Description | None:
         """Move the file to its name, replacing any other; raise ContainerNotFound."""
         container = self._container
         with self._store.opened(container) as folder, translated(ContainerNotFound(container)):
@@ -138,14 +138,14 @@ class LocalStore:
             raise ConfigurationError(f"root cannot be used: {root}: {error.strerror}") from None
         return cls(root)
 
-    def containers(self, after: str) -> Page:
+    def containers(self, after: str) -> Listing:
         """Return the containers with names after a text."""
         with translated(ContainerNotFound("")):
             folder = os.open(self._root, FOLDER)
             with _closing(folder):
                 return _page(folder, S_ISDIR, after, {})
 
-    def create_container(self, name: str) -> Json:
+    def create_container(self, name: str) -> Description:
         """Create and return a container; raise ContainerExists."""
         with translated(ContainerNotFound(name)):
             try:
@@ -156,7 +156,7 @@ class LocalStore:
                 raise
         return self.container(name)
 
-    def container(self, name: str) -> Json:
+    def container(self, name: str) -> Description:
         """Return a container; raise ContainerNotFound."""
         with self.opened(name) as folder:
             return {"name": name, **_times(os.fstat(folder))}
@@ -172,15 +172,15 @@ class LocalStore:
             os.rename(self._root / name, removed)
         remove_folder(removed)
 
-    def files(self, container: str, after: str) -> Page:
+    def files(self, container: str, after: str) -> Listing:
         """Return the files with names after a text; none if the container does not exist."""
         try:
             with self.opened(container) as folder:
                 return _page(folder, S_ISREG, after, {"container": container})
         except ContainerNotFound:
-            return Page([], None)
+            return Listing([], None)
 
-    def file(self, container: str, name: str) -> Json:
+    def file(self, container: str, name: str) -> Description:
         """Return a file's metadata; raise FileNotFound."""
         with self.read(container, name) as file:
             return {"container": container, "name": name, **_times(file.found)}
@@ -234,9 +234,9 @@ def _closing(descriptor: int) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _page(folder: int, is_kind: Callable[[int], bool], after: str, start: Json) -> Page:
+def _page(folder: int, is_kind: Callable[[int], bool], after: str, start: Description) -> Listing:
     """Return a page of items of one kind in a folder; `start` is what each item begins with."""
-    items: list[Json] = []
+    items: list[Description] = []
     # Only items in the page are sorted and read, because there may be very many.
     names = [name for name in os.listdir(folder) if name > after]
     heapify(names)
@@ -248,10 +248,10 @@ def _page(folder: int, is_kind: Callable[[int], bool], after: str, start: Json) 
             if is_name(name) and is_kind(found.st_mode):
                 items.append({**start, "name": name, **_times(found)})
     page = items[:MAX_LISTED]
-    return Page(page, str(page[-1]["name"]) if len(items) > MAX_LISTED else None)
+    return Listing(page, str(page[-1]["name"]) if len(items) > MAX_LISTED else None)
 
 
-def _times(found: os.stat_result) -> Json:
+def _times(found: os.stat_result) -> Description:
     """Return what clients see of a file or folder."""
     return {
         "size": found.st_size,

@@ -30,7 +30,7 @@ from .errors import (
 )
 from .s3_answers import BoundedSession
 from .settings import StoreSettings
-from .store import MAX_LISTED, Json, Page, is_name, to_text
+from .store import MAX_LISTED, Description, Listing, is_name, to_text
 
 #: Bytes of a file sent to S3 at once, and kept in memory until then.
 PART_BYTES = 8 * 1024 * 1024
@@ -104,7 +104,7 @@ class S3Upload:
         self._name = name
         self._target = {"Bucket": container, "Key": name}
         self._buffer = bytearray()
-        self._parts: list[Json] = []
+        self._parts: list[Description] = []
         self._numbers = count_from(1)
         self._is_open = False
         with _calls(ContainerNotFound(container), container):
@@ -123,7 +123,7 @@ class S3Upload:
         if self._buffer or not self._parts:
             self._send()
 
-    def publish(self) -> Json | None:
+    def publish(self) -> Description | None:
         """Complete the upload; return S3's description of the object."""
         with self._calls():
             made = self._client.complete_multipart_upload(
@@ -192,15 +192,15 @@ class S3Store:
         client._endpoint.http_session = BoundedSession(client._endpoint.http_session)
         return cls(client, settings.options)
 
-    def containers(self, after: str) -> Page:
+    def containers(self, after: str) -> Listing:
         """Return the buckets with names after a text."""
         with _calls(ContainerNotFound(""), ""):
             buckets = self._client.list_buckets()["Buckets"]
             names = sorted(bucket["Name"] for bucket in buckets if bucket["Name"] > after)
         items = [_bucket(name) for name in names[:MAX_LISTED]]
-        return Page(items, names[MAX_LISTED - 1] if len(names) > MAX_LISTED else None)
+        return Listing(items, names[MAX_LISTED - 1] if len(names) > MAX_LISTED else None)
 
-    def create_container(self, name: str) -> Json:
+    def create_container(self, name: str) -> Description:
         """Create and return a bucket; raise ContainerExists."""
         region = self._client.meta.region_name
         # Amazon requires no location for its oldest region.
@@ -211,7 +211,7 @@ class S3Store:
             self._client.create_bucket(Bucket=name, **({} if region == "us-east-1" else place))
         return _bucket(name)
 
-    def container(self, name: str) -> Json:
+    def container(self, name: str) -> Description:
         """Return a bucket; raise ContainerNotFound."""
         if not self._exists(name):
             raise ContainerNotFound(name)
@@ -227,7 +227,7 @@ class S3Store:
                 self._client.delete_objects(Bucket=name, Delete={"Objects": objects, "Quiet": True})
             self._client.delete_bucket(Bucket=name)
 
-    def files(self, container: str, after: str) -> Page:
+    def files(self, container: str, after: str) -> Listing:
         """Return the files with names after a text; none if the bucket does not exist."""
         try:
             with _calls(ContainerNotFound(container), container):
@@ -236,9 +236,9 @@ class S3Store:
                 )
                 return _page(container, found)
         except ContainerNotFound:
-            return Page([], None)
+            return Listing([], None)
 
-    def file(self, container: str, name: str) -> Json:
+    def file(self, container: str, name: str) -> Description:
         """Return a file's metadata; raise FileNotFound."""
         with _calls(FileNotFound(name), name):
             head = self._head(container, name)
@@ -299,11 +299,11 @@ def _calls(absent: HTTPException, name: str) -> Iterator[None]:
         raise unavailable(f"S3 answered what cannot be used: {type(error).__name__}") from None
 
 
-def _bucket(name: str) -> Json:
+def _bucket(name: str) -> Description:
     return {"name": name, "isTruncated": False}
 
 
-def _page(container: str, found: Answer) -> Page:
+def _page(container: str, found: Answer) -> Listing:
     """Return the page of a list of objects."""
     objects = found.get("Contents", [])
     items = [
@@ -311,10 +311,10 @@ def _page(container: str, found: Answer) -> Page:
         for each in objects
         if is_name(each["Key"])
     ]
-    return Page(items, _last(objects, found.get("CommonPrefixes", ()), found["IsTruncated"]))
+    return Listing(items, _last(objects, found.get("CommonPrefixes", ()), found["IsTruncated"]))
 
 
-def _object(container: str, name: str, found: Answer, size: int) -> Json:
+def _object(container: str, name: str, found: Answer, size: int) -> Description:
     """Return what clients see of an object."""
     described = {
         "name": name,

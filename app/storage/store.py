@@ -12,7 +12,7 @@ from app.http.sent_files import OpenFile
 
 from .errors import InvalidName
 
-Json = dict[str, object]
+Description = dict[str, object]
 
 #: Maximum containers, or files of a container, in one response.
 MAX_LISTED = 1000
@@ -30,10 +30,10 @@ JOINERS = str.maketrans("", "", "\u200c\u200d")
 
 
 @dataclass(frozen=True)
-class Page:
+class Listing:
     """Containers or files as clients see them, in the order of their names."""
 
-    items: Sequence[Json]
+    items: Sequence[Description]
     # The name after which there are more, None at the end.
     last: str | None
 
@@ -66,7 +66,7 @@ class Upload(Protocol):
     def finish(self) -> None:
         """Make sure that all bytes are stored."""
 
-    def publish(self) -> Json | None:
+    def publish(self) -> Description | None:
         """Make the file visible, replacing any with its name; return the provider's response."""
 
     def discard(self) -> None:
@@ -76,22 +76,22 @@ class Upload(Protocol):
 class Store(Protocol):
     """Containers with files. Names must be checked before."""
 
-    def containers(self, after: str) -> Page:
+    def containers(self, after: str) -> Listing:
         """Return the containers with names after a text."""
 
-    def create_container(self, name: str) -> Json:
+    def create_container(self, name: str) -> Description:
         """Create and return a container; raise ContainerExists."""
 
-    def container(self, name: str) -> Json:
+    def container(self, name: str) -> Description:
         """Return a container; raise ContainerNotFound."""
 
     def destroy_container(self, name: str) -> None:
         """Delete a container with its files; raise ContainerNotFound or ContainerNotEmpty."""
 
-    def files(self, container: str, after: str) -> Page:
+    def files(self, container: str, after: str) -> Listing:
         """Return the files with names after a text; none if the container does not exist."""
 
-    def file(self, container: str, name: str) -> Json:
+    def file(self, container: str, name: str) -> Description:
         """Return a file's metadata; raise FileNotFound."""
 
     def remove_file(self, container: str, name: str) -> None:

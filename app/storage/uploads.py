@@ -24,7 +24,7 @@ from app.errors import quote
 
 from .errors import FileTooLarge, InvalidUpload, TypeNotAllowed
 from .settings import StoreSettings
-from .store import Json, Store, Upload, check_name
+from .store import Description, Store, Upload, check_name
 from .types import FIRST_BYTES, begins_as, declared_type, refused_type, types_of
 
 #: Maximum parts of an upload, fields and files together.
@@ -45,7 +45,7 @@ MULTIPART = "multipart/form-data"
 class Uploaded:
     """The files and fields of a form, in the form of LoopBack 3's response."""
 
-    files: dict[str, list[Json]] = field(default_factory=dict)
+    files: dict[str, list[Description]] = field(default_factory=dict)
     fields: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -71,7 +71,7 @@ class FormReader:
         self._container = container
         self._fields_size = 0
         self._uploaded = Uploaded()
-        self._uploads: list[tuple[Upload, Json]] = []
+        self._uploads: list[tuple[Upload, Description]] = []
 
     def read(self, body: IO[bytes], content_type: str) -> Uploaded:
         """Store the files of a form if all of them are accepted.
@@ -107,7 +107,7 @@ class FormReader:
         upload = self._store.upload(self._container, name, declared)
         stack.callback(upload.discard)
         size = self._copy(_data(events), upload, types_of(given, declared))
-        described: Json = {
+        described: Description = {
             "container": self._container,
             "name": name,
             "type": declared,

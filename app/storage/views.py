@@ -27,7 +27,7 @@ from .errors import (
     TypeNotAllowed,
 )
 from .settings import StoreSettings
-from .store import Page, Store, check_name
+from .store import Listing, Store, check_name
 from .types import PDF, SANDBOX, SANDBOX_OF_PDF, SHOWN, sent_type
 from .uploads import MULTIPART, FormReader
 
@@ -230,7 +230,7 @@ def _after() -> str:
     return request.args.get("after", "")
 
 
-def _respond_page(page: Page) -> ResponseReturnValue:
+def _respond_page(page: Listing) -> ResponseReturnValue:
     """Return the response with a page, and a link to the next one if there is more."""
     response = jsonify(page.items)
     if page.last is not None:

@@ -17,7 +17,7 @@ from app.rest.visibility import Visibility
 INT64 = range(-(2**63), 2**63)
 INTEGER_FORM = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 
-Schema = Mapping[str, object]
+JsonSchema = Mapping[str, object]
 
 
 class Shape(Enum):
@@ -40,7 +40,7 @@ class Kind:
 
     description: str = ""
     read: Callable[[object], object] | None = None
-    schema: Schema | None = None
+    schema: JsonSchema | None = None
     shape: Shape = Shape.SCALAR
     # Whether patterns such as those of `like` apply.
     is_text: bool = False

@@ -17,13 +17,13 @@ from .tree import (
     MAX_LIMIT,
     OTHERS,
     Comparison,
-    Condition,
     Filter,
     Group,
     Near,
     Order,
     Place,
     Where,
+    WhereNode,
 )
 
 #: Maximum properties that a filter orders by.
@@ -117,7 +117,7 @@ def parse_where(where: object, properties: Properties) -> Where:
     return tuple(chain.from_iterable(parsed))
 
 
-def _conditions(name: str, value: object, properties: Properties) -> list[Condition]:
+def _conditions(name: str, value: object, properties: Properties) -> list[WhereNode]:
     if name in ("and", "or"):
         return [Group(name, tuple(parse_where(item, properties) for item in as_list(value, name)))]
     place = _place(name, properties)

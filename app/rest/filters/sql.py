@@ -17,7 +17,7 @@ from app.database.columns import Position, unit_vector
 
 from .kinds import BOOLEAN, NUMBER, TEXT, Kind, Shape
 from .patterns import NEGATED, PATTERN_OPERATORS, Alternative, LikePattern
-from .tree import Comparison, Condition, Group, Near, Order, Pattern, Place, Where
+from .tree import Comparison, Group, Near, Order, Pattern, Place, Where, WhereNode
 
 # The range of a 32-bit column.
 INT32 = range(-(2**31), 2**31)
@@ -28,15 +28,15 @@ JSON_TYPES = {
     BOOLEAN: dialects.JSON_BOOLEANS,
 }
 
-Value = ColumnElement[Any]
+Operand = ColumnElement[Any]
 Column = sa.Column[Any]
 Columns = Mapping[str, Column]
 
 
-class Target(NamedTuple):
+class SqlTarget(NamedTuple):
     """The left side of a comparison: a column, or a path in a JSON column."""
 
-    value: Value
+    value: Operand
     is_null: ColumnElement[bool]
 
 
@@ -45,12 +45,12 @@ def conditions(where: Where, columns: Columns) -> list[ColumnElement[bool]]:
     return [_condition(condition, columns) for condition in where]
 
 
-def orders(order: Iterable[Order], columns: Columns) -> list[Value]:
+def orders(order: Iterable[Order], columns: Columns) -> list[Operand]:
     """Return the columns and values to order by."""
     return [value for term in order for value in _order(term, columns)]
 
 
-def _condition(condition: Condition, columns: Columns) -> ColumnElement[bool]:
+def _condition(condition: WhereNode, columns: Columns) -> ColumnElement[bool]:
     match condition:
         case Group("and", wheres):
             return sa.and_(sa.true(), *(_all(where, columns) for where in wheres))
@@ -65,25 +65,25 @@ def _all(where: Where, columns: Columns) -> ColumnElement[bool]:
     return sa.and_(sa.true(), *conditions(where, columns))
 
 
-def _target(place: Place, kind: Kind, columns: Columns) -> Target:
+def _target(place: Place, kind: Kind, columns: Columns) -> SqlTarget:
     column = columns[place.property]
     if place.steps:
         is_null = dialects.JsonValue(column, place.steps).is_(None)
-        return Target(_at_path(column, place.steps, kind), is_null)
+        return SqlTarget(_at_path(column, place.steps, kind), is_null)
     # The value stored for null, if it is not NULL.
     null = column.info.get("null")
-    return Target(column, column.is_(None) if null is None else column == null)
+    return SqlTarget(column, column.is_(None) if null is None else column == null)
 
 
-def _at_path(column: Column, steps: Sequence[str], kind: Kind) -> Value:
+def _at_path(column: Column, steps: Sequence[str], kind: Kind) -> Operand:
     """Return the value at a path in JSON if it is of this kind, else NULL."""
-    value: Value = dialects.JsonValue(column, steps)
+    value: Operand = dialects.JsonValue(column, steps)
     if kind is not TEXT:
         value = sa.cast(value, sa.Float(53) if kind is NUMBER else sa.Boolean())
     return sa.case((dialects.JsonType(column, steps).in_(JSON_TYPES[kind]), value))
 
 
-def _by_code_point(value: Value) -> Value:
+def _by_code_point(value: Operand) -> Operand:
     return dialects.CodePoints(value) if isinstance(value.type, String) else value
 
 
@@ -93,26 +93,26 @@ def _bound(value: object) -> object:
     return literal(value, sa.BigInteger()) if is_large else value
 
 
-def _literal(target: Target, value: object) -> Value:
+def _literal(target: SqlTarget, value: object) -> Operand:
     """Return a value as a parameter; SQLAlchemy would render booleans inline."""
     bound = _bound(value)
     return bound if isinstance(bound, ColumnElement) else literal(bound, target.value.type)
 
 
-def _equal(target: Target, value: object) -> ColumnElement[bool]:
+def _equal(target: SqlTarget, value: object) -> ColumnElement[bool]:
     return target.is_null if value is None else target.value == _bound(value)
 
 
-def _unequal(target: Target, value: object) -> ColumnElement[bool]:
+def _unequal(target: SqlTarget, value: object) -> ColumnElement[bool]:
     return ~target.is_null if value is None else target.value.is_distinct_from(_bound(value))
 
 
-def _exists(target: Target, exists: bool) -> ColumnElement[bool]:
+def _exists(target: SqlTarget, exists: bool) -> ColumnElement[bool]:
     return ~target.is_null if exists else target.is_null
 
 
 def _compare(relation: Callable[[Any, Any], Any]) -> "Operator":
-    def compare(target: Target, value: object) -> ColumnElement[bool]:
+    def compare(target: SqlTarget, value: object) -> ColumnElement[bool]:
         condition: ColumnElement[bool]
         condition = relation(_by_code_point(target.value), _literal(target, value))
         return condition
@@ -120,18 +120,18 @@ def _compare(relation: Callable[[Any, Any], Any]) -> "Operator":
     return compare
 
 
-def _between(target: Target, ends: Sequence[object]) -> ColumnElement[bool]:
+def _between(target: SqlTarget, ends: Sequence[object]) -> ColumnElement[bool]:
     low, high = (_literal(target, end) for end in ends)
     ordered = _by_code_point(target.value)
     return sa.and_(ordered >= low, ordered <= high)
 
 
-def _any_of(target: Target, values: Sequence[object]) -> ColumnElement[bool]:
+def _any_of(target: SqlTarget, values: Sequence[object]) -> ColumnElement[bool]:
     found = target.value.in_([_bound(value) for value in values if value is not None])
     return found | target.is_null if None in values else found
 
 
-def _matches(target: Target, pattern: Pattern) -> ColumnElement[bool]:
+def _matches(target: SqlTarget, pattern: Pattern) -> ColumnElement[bool]:
     type_ = target.value.type
     is_plain = isinstance(type_, String) and not isinstance(type_, sa.Enum)
     text = _by_code_point(target.value if is_plain else sa.type_coerce(target.value, String))
@@ -149,24 +149,24 @@ def _match(text: ColumnElement[str], pattern: Alternative) -> ColumnElement[bool
     return dialects.Like(text, pattern.text, pattern.as_glob())
 
 
-def _has_item(target: Target, value: str | float | None) -> ColumnElement[bool]:
+def _has_item(target: SqlTarget, value: str | float | None) -> ColumnElement[bool]:
     return _has_any_item(target, [value])
 
 
-def _has_any_item(target: Target, values: Sequence[str | float | None]) -> ColumnElement[bool]:
+def _has_any_item(target: SqlTarget, values: Sequence[str | float | None]) -> ColumnElement[bool]:
     items = [value for value in values if value is not None]
     is_null = [target.is_null] if None in values else []
     return sa.or_(sa.false(), *is_null, *([dialects.HasItem(target.value, items)] if items else []))
 
 
 def _not(positive: "Operator") -> "Operator":
-    def negative(target: Target, operand: object) -> ColumnElement[bool]:
+    def negative(target: SqlTarget, operand: object) -> ColumnElement[bool]:
         return positive(target, operand).is_not(sa.true())
 
     return negative
 
 
-def _near(target: Target, near: Near) -> ColumnElement[bool]:
+def _near(target: SqlTarget, near: Near) -> ColumnElement[bool]:
     distance = _squared_chord(target.value, near)
     limits = []
     if near.most is not None:
@@ -181,7 +181,7 @@ def _chord(angle: float) -> float:
     return 2 * sin(min(max(angle, 0), pi) / 2)
 
 
-def _squared_chord(position: Value, near: Near) -> ColumnElement[float]:
+def _squared_chord(position: Operand, near: Near) -> ColumnElement[float]:
     """Return the square of the distance between two positions on that sphere."""
     vector = unit_vector(Position(near.position))
     x, y, z = (
@@ -192,7 +192,7 @@ def _squared_chord(position: Value, near: Near) -> ColumnElement[float]:
 
 
 # Returns the condition for a target and an operand.
-Operator = Callable[[Target, Any], ColumnElement[bool]]
+Operator = Callable[[SqlTarget, Any], ColumnElement[bool]]
 OPERATORS: dict[str, Operator] = {
     "eq": _equal,
     "neq": _unequal,
@@ -217,7 +217,7 @@ ARRAY_OPERATORS: dict[str, Operator] = {
 }
 
 
-def _order(term: Order, columns: Columns) -> list[Value]:
+def _order(term: Order, columns: Columns) -> list[Operand]:
     column, steps = columns[term.place.property], term.place.steps
     if term.near:
         return [_squared_chord(column, term.near)]
@@ -227,5 +227,5 @@ def _order(term: Order, columns: Columns) -> list[Value]:
     return [_directed(column, term, bool(column.nullable))]
 
 
-def _directed(value: Value, term: Order, is_nullable: bool) -> Value:
+def _directed(value: Operand, term: Order, is_nullable: bool) -> Operand:
     return dialects.directed(_by_code_point(value), term.descending, is_nullable)

@@ -64,9 +64,9 @@ class Group:
     wheres: "tuple[Where, ...]"
 
 
-Condition = Comparison | Group
+WhereNode = Comparison | Group
 # The conditions in one JSON object, all of which must hold.
-Where = tuple[Condition, ...]
+Where = tuple[WhereNode, ...]
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ UNKNOWN_TYPE = "is not the name of a model that the row may belong to"
 ALSO_NEEDED = "is needed beside the id, or the name of the model"
 
 # The index of an item, its property, and the problem.
-Problem = tuple[int, str, str]
+ReferenceProblem = tuple[int, str, str]
 
 
 class Reference(NamedTuple):
@@ -41,7 +41,7 @@ class Reference(NamedTuple):
         """The property by its attribute."""
         return {self.attribute: self.name}
 
-    def problems(self, items: Sequence[Values]) -> Iterator[Problem]:
+    def problems(self, items: Sequence[Values]) -> Iterator[ReferenceProblem]:
         """Yield the items whose reference the caller may not read."""
         for place in _unreadable(items, self.attribute, self.find_readable):
             yield place, self.name, UNKNOWN_REFERENCE
@@ -58,7 +58,7 @@ class TypedReference(NamedTuple):
     # None if the model does not exist.
     find_readable: Callable[[object, Collection[Id]], set[Id] | None]
 
-    def problems(self, items: Sequence[Values]) -> Iterator[Problem]:
+    def problems(self, items: Sequence[Values]) -> Iterator[ReferenceProblem]:
         """Yield the items with an unknown model, or a row that may not be read."""
         by_type = defaultdict[object, list[int]](list)
         for place, item in enumerate(items):
@@ -145,7 +145,7 @@ def _unreadable(
 
 def _others(
     reference: AnyReference, items: Sequence[Values], fixed: Sequence[Values], keys: Sequence[str]
-) -> Iterator[Problem]:
+) -> Iterator[ReferenceProblem]:
     """Yield the items whose values for these keys differ from the fixed ones."""
     for place, (item, known) in enumerate(zip(items, fixed, strict=True)):
         for key in keys:

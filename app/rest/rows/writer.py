@@ -19,7 +19,7 @@ MAX_ROWS = 500
 # Raises an error for a row that must not be changed.
 Check = Callable[[Row], None]
 # Changes the rows that meet conditions; returns the changed rows.
-Store = Callable[[Conditions, Values], Sequence[Row]]
+StoreRows = Callable[[Conditions, Values], Sequence[Row]]
 
 
 class Hooks(Protocol):
@@ -144,7 +144,7 @@ class Writer:
         self,
         conditions: Conditions,
         values: Values,
-        store: Store,
+        store: StoreRows,
         check: Check | None,
         required: Sequence[Condition],
     ) -> Sequence[Row]:
@@ -163,7 +163,7 @@ class Writer:
         return rows
 
     def _store(
-        self, chosen: Conditions, values: Values, store: Store, outcome: Outcome | None = None
+        self, chosen: Conditions, values: Values, store: StoreRows, outcome: Outcome | None = None
     ) -> Sequence[Row]:
         """Change rows by a function of the repository, calling the hooks."""
         if not (self._before.receivers or self._after.receivers):

@@ -33,7 +33,7 @@ IDS = "ids"
 
 
 @dataclass(frozen=True)
-class Place:
+class IncludePlace:
     """The position of an include in a filter."""
 
     # The path for errors: `include.todos.owner`.
@@ -42,10 +42,10 @@ class Place:
     level: int = 0
     is_below_several: bool = False
 
-    def below(self, name: str, leads_to_several: bool) -> "Place":
+    def below(self, name: str, leads_to_several: bool) -> "IncludePlace":
         """Return the place of the include of a relation."""
         is_below = self.is_below_several or leads_to_several
-        return Place(f"{self.path}.{name}", self.level + 1, is_below)
+        return IncludePlace(f"{self.path}.{name}", self.level + 1, is_below)
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class Include:
 
 def parse_includes(collection: Collection, filter_: Filter) -> list[Include]:
     """Return the includes of a filter; raise InvalidFilter."""
-    includes = _parse(collection, filter_, Place("include"))
+    includes = _parse(collection, filter_, IncludePlace("include"))
     filters = list(_filters(includes))
     if len(filters) > MAX_INCLUDES:
         raise InvalidFilter(f"include: a filter includes at most {MAX_INCLUDES} relations.")
@@ -219,12 +219,12 @@ def _filters(includes: list[Include]) -> Iterator[Filter]:
         yield from max(inner, key=len, default=()) if inner else _filters(include.inner)
 
 
-def _parse(collection: Collection, filter_: Filter, place: Place) -> list[Include]:
+def _parse(collection: Collection, filter_: Filter, place: IncludePlace) -> list[Include]:
     return [_include(collection, name, scope, place) for name, scope in filter_.include.items()]
 
 
 def _include(
-    collection: Collection, name: str, scope: Mapping[str, object], place: Place
+    collection: Collection, name: str, scope: Mapping[str, object], place: IncludePlace
 ) -> Include:
     """Parse one include, at a position in the filter."""
     relation = collection.shown_relations.get(name)
@@ -255,7 +255,7 @@ def _embedding_properties(collection: Collection, relation: Relation) -> list[st
 
 
 def _include_any(
-    collection: Collection, name: str, scope: Mapping[str, object], place: Place
+    collection: Collection, name: str, scope: Mapping[str, object], place: IncludePlace
 ) -> Include:
     """Parse an include of rows of several resources: those to which the scope applies."""
     relation, by_resource = collection.relations[name], dict[str, Include]()
@@ -297,7 +297,7 @@ def _include_of(
     target: Collection,
     name: str,
     scope: Mapping[str, object],
-    place: Place,
+    place: IncludePlace,
 ) -> Include:
     """Parse an include of the rows of one resource, at a position.
 

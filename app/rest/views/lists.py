@@ -18,10 +18,10 @@ from app.rest.filters.tree import Filter
 from app.rest.requests.parameters import Given, given_parameter, parse_parameter
 from app.rest.routing import requested_path
 from app.rest.rows.pages import KeptStatement, Page, read_page
-from app.rest.rows.values import Conditions, Statement
+from app.rest.rows.values import Conditions, Statement, Values
 
 from .includes import parse_includes
-from .serialization import Includes, Object, serialize
+from .serialization import Includes, serialize
 
 # Returns the condition that rows belong to the parent with an id, by a relation.
 Belonging = Callable[[object], ColumnElement[bool]]
@@ -111,7 +111,7 @@ def respond_page(
 
 
 def respond_objects(
-    objects: Sequence[Object],
+    objects: Sequence[Values],
     collection: Collection,
     page: Page,
     scope: Callable[[], Conditions],

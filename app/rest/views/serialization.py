@@ -23,7 +23,6 @@ from app.rest.rows.values import Row, Values
 
 from .includes import IDS, Include, parse_includes
 
-Object = Values
 Includes = Sequence[Include]
 
 
@@ -32,7 +31,7 @@ def serialize(
     rows: Sequence[Row],
     filter_: Filter,
     includes: Includes | None = None,
-) -> list[Object]:
+) -> list[Values]:
     """Return the rows as JSON objects, as a filter selects; raise InvalidFilter."""
     if includes is None:
         includes = parse_includes(collection, filter_)
@@ -68,7 +67,7 @@ def _serialize(
     filter_: Filter,
     includes: Sequence[Include],
     budget: Budget,
-) -> list[Object]:
+) -> list[Values]:
     objects = list(map(collection.serializer.dump, found.rows))
     if filter_.fields is not None:
         objects = [select_fields(object_, filter_.fields) for object_ in objects]
@@ -88,7 +87,7 @@ def select_fields(object_: Values, fields: Container[str]) -> Values:
     return {name: value for name, value in object_.items() if name in fields}
 
 
-def _many(include: Include, found: Found, budget: Budget) -> list[list[Object]]:
+def _many(include: Include, found: Found, budget: Budget) -> list[list[Values]]:
     """Return for each row the list of its related objects that the caller may read."""
     ids = include.ids_of_parents(found.rows)
     related = _to_many(include, found.times_by(ids), budget)
@@ -114,7 +113,7 @@ def _one_of_any(include: Include, found: Found, budget: Budget) -> Sequence[obje
     for (resource, id), count in zip(references, found.times, strict=True):
         if id is not None:
             times[resource][id] += count
-    related: dict[tuple[str, Id | None], Object] = {}
+    related: dict[tuple[str, Id | None], Values] = {}
     for resource, ids in times.items():
         objects = _by_id(include.by_resource[resource], ids, "findById", budget)
         related |= {(resource, id): object_ for id, object_ in objects.items()}
@@ -140,7 +139,7 @@ def _referenced(include: Include, found: Found, budget: Budget) -> Sequence[obje
     place = {id: number for number, id in enumerate(related)}
     page = slice(filter_.skip, filter_.skip + filter_.limit)
 
-    def objects(ids: Iterable[Id]) -> list[Object]:
+    def objects(ids: Iterable[Id]) -> list[Values]:
         known = [id for id in ids if id in related]
         ordered = sorted(known, key=place.__getitem__) if filter_.order else known
         return [related[id] for id in ordered[page]]
@@ -181,7 +180,7 @@ VALUES = {
 }
 
 
-def _to_many(include: Include, parents: Counter[Id], budget: Budget) -> dict[Id, list[Object]]:
+def _to_many(include: Include, parents: Counter[Id], budget: Budget) -> dict[Id, list[Values]]:
     """Return the related objects of each parent, in one query; limit and skip apply to each.
 
     `parents` maps ids to how often the object of each occurs in the response.
@@ -195,7 +194,7 @@ def _to_many(include: Include, parents: Counter[Id], budget: Budget) -> dict[Id,
     return grouped
 
 
-def _by_id(include: Include, ids: Counter[Id], method: str, budget: Budget) -> dict[Id, Object]:
+def _by_id(include: Include, ids: Counter[Id], method: str, budget: Budget) -> dict[Id, Values]:
     """Return objects by id on which the caller may call a method, in the filter's order.
 
     `ids` has how often each of them occurs in the response.

@@ -56,7 +56,7 @@ NewUser = dict[str, Any]
 # A value that must be unique: its column, the realm if unique within one, and the value.
 Name = tuple[str, str, Any]
 # A problem: the number of its line, and a description.
-Problem = tuple[int, str]
+LineProblem = tuple[int, str]
 
 
 @dataclass
@@ -68,7 +68,7 @@ class Checked:
     skipped: int = 0
     problem_count: int = 0
     # The first MAX_PROBLEMS.
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[LineProblem] = field(default_factory=list)
 
 
 def check_file(file: TextIO, skip_existing: bool = False) -> Checked:
@@ -82,7 +82,7 @@ def check_file(file: TextIO, skip_existing: bool = False) -> Checked:
     _check_header(header)
     checked, lines = Checked(), dict[Name, int]()
     while batch := list(islice(rows, BATCH)):
-        problems: list[Problem] = []
+        problems: list[LineProblem] = []
         loaded = list(_load(header, batch, problems))
         stored = _stored_names([user for _, user in loaded])
         users = [row for row in loaded if not (skip_existing and _email(row[1]) in stored)]
@@ -121,7 +121,7 @@ def _check_header(header: Sequence[str]) -> None:
 
 
 def _load(
-    header: Sequence[str], rows: Iterable[tuple[int, list[str]]], problems: list[Problem]
+    header: Sequence[str], rows: Iterable[tuple[int, list[str]]], problems: list[LineProblem]
 ) -> Iterator[tuple[int, NewUser]]:
     """Yield the valid rows with their line numbers; append the problems of the others."""
     schema = row_schema()
@@ -140,7 +140,7 @@ def _load(
 
 def _find_taken(
     users: Iterable[tuple[int, NewUser]], stored: set[Name], lines: dict[Name, int]
-) -> Iterator[Problem]:
+) -> Iterator[LineProblem]:
     """Yield the names that are taken: in the database, or by an earlier line, as `lines` says."""
     for line, user in users:
         for name in _names(user):
