@@ -1,4 +1,4 @@
-"""The middleware that serves the files of a front end, and finds them."""
+"""Serving the files of a front end: the file for a path, its response, and the middleware."""
 
 import json
 import os

@@ -24,12 +24,12 @@ from app.database.faults import error_reason
 from app.database.metadata import drop_project_models
 from app.problems import describe_error
 
+# The function in PROJECT_FILE.
+ENTRY = "init_app"
 # The folders of this process's modules, and whether one failed, which may have left incomplete
 # tables.
 _folders: tuple[Path, ...] = ()
 _has_failed = False
-# The function in PROJECT_FILE.
-ENTRY = "init_app"
 
 
 class CodeError(ConfigurationError):

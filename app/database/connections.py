@@ -188,10 +188,11 @@ def _readers(
             yield place, convert
 
 
-def read_rows(read: Callable[[Iterator[Any]], Result], compiled: Compiled, cursor: Any) -> Result:
+def read_cursor(read: Callable[[Iterator[Any]], Result], compiled: Compiled, cursor: Any) -> Result:
     """Return the result of a function of the rows, named tuples, and close the cursor.
 
-    Rows are fetched in parts. Each is converted when the function reads it, which may stop at any.
+    Rows are fetched in parts. Each row is converted when the function reads it; the function may
+    stop early.
     """
     with closing(cursor):
         part = cursor.fetchmany(PARTITION)

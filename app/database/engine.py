@@ -1,4 +1,4 @@
-"""The engine: connection pool, time-outs, and the permissions of the SQLite file."""
+"""The engine: its options and connections, and the permissions of the SQLite file."""
 
 import os
 import select
@@ -127,10 +127,10 @@ def _postgres_options(url: URL, statement_timeout: float) -> str:
 
     The lock time-out applies where the statement time-out is disabled, as in migrations.
     """
-    most = milliseconds(statement_timeout)
+    timeout = milliseconds(statement_timeout)
     ours = {
-        "statement_timeout": most,
-        "lock_timeout": most,
+        "statement_timeout": timeout,
+        "lock_timeout": timeout,
         "idle_in_transaction_session_timeout": IDLE_IN_TRANSACTION * 1000,
     }
     theirs = url.query.get("options", "")

@@ -16,7 +16,7 @@ from sqlalchemy.sql.dml import ReturningDelete, ReturningInsert, ReturningUpdate
 
 from app.state import AppState
 
-from .connections import Compiled, ReadCursor, Result, execute_alone, fetch, first, read_rows
+from .connections import Compiled, ReadCursor, Result, execute_alone, fetch, first, read_cursor
 from .faults import is_read_only
 from .session import connection, engines, may_repeat, open_connection
 
@@ -50,7 +50,7 @@ class PreparedStatement:
 
         Rows are fetched in parts, and converted when the function reads them.
         """
-        return self._execute(values, partial(read_rows, read))
+        return self._execute(values, partial(read_cursor, read))
 
     def _execute(self, values: Mapping[str, Any], read: ReadCursor[Result]) -> Result:
         """Execute it; repeat it once if its connection was lost before it can have written."""

@@ -29,7 +29,7 @@ from app.rest.rows.repository import Repository
 from app.rest.rows.values import Conditions, Row, Values
 from app.rest.serializer import Serializer
 
-from .endpoints import call_remote
+from .sources import call_remote
 
 Result = TypeVar("Result")
 

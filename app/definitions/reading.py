@@ -29,18 +29,8 @@ from .bases import (
 )
 from .definition import NOT_SERVED, Definition, read_definition
 from .embedded import EmbeddableModel, embeddable
-from .files import (
-    CONFIG,
-    EXTEND,
-    OTHER_CONFIGS,
-    Module,
-    Source,
-    import_modules,
-    read_model_config,
-    read_models,
-    reporting,
-    warn_of_others,
-)
+from .files import CONFIG, OTHER_CONFIGS, Source, read_model_config, read_models
+from .modules import EXTEND, Module, import_modules, reporting, warn_of_others
 from .roles import RESOURCES
 from .rules import read_rules
 from .users import define_users

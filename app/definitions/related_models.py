@@ -145,7 +145,7 @@ class ForeignKeys:
         if declared and declared.type.name not in KEY_TYPES:
             return f"{key} is of the type {declared.type.name}"
         known = self._known(holder, name) or refers_to
-        is_other = known is not refers_to and not _common(known, refers_to)
+        is_other = known is not refers_to and not _common_model(known, refers_to)
         return f"{key} refers to another model" if is_other else ""
 
     def _id_problem(self, holder: Definition, refers_to: RelatedModel) -> str:
@@ -167,7 +167,7 @@ class ForeignKeys:
         if known is not None and known is not refers_to:
             # The key may hold ids of either model.
             holder.shared_keys.add(name)
-            refers_to = _common(known, refers_to) or refers_to
+            refers_to = _common_model(known, refers_to) or refers_to
         holder.foreign_keys[name] = refers_to.resource
         if name == holder.id.name:
             # Such an id is never generated, as it must be that of an existing row.
@@ -202,7 +202,7 @@ def _model_in_python(resource: Resource, definition: Definition | None) -> Relat
     )
 
 
-def _common(known: RelatedModel, refers_to: RelatedModel) -> RelatedModel | None:
+def _common_model(known: RelatedModel, refers_to: RelatedModel) -> RelatedModel | None:
     """Return the model that a key shared by two models refers to.
 
     The base if one extends the other, or the first of two models with a common base.

@@ -102,7 +102,7 @@ class Tables:
             name = _index_name(index)
             if name in self._index_names:
                 name = name.replace(f"_{table.name}_", f"_{table.name}__", 1)
-                _rename(index, name)
+                _rename_index(index, name)
             self._index_names.add(name)
 
     def _column(self, definition: Definition, property_: Property, owner: str | None) -> AnyColumn:
@@ -147,7 +147,7 @@ def _index_name(index: Index | UniqueConstraint) -> str:
     return str(index.name)
 
 
-def _rename(index: Index | UniqueConstraint, name: str) -> None:
+def _rename_index(index: Index | UniqueConstraint, name: str) -> None:
     """Replace an index by one with this name; a column's `index` would derive another."""
     column, *more = index.columns
     table = column.table

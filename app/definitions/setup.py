@@ -39,7 +39,7 @@ from .checks import (
 )
 from .definition import Definition
 from .embedded import embed, find_visibilities
-from .files import INIT_APP, reporting
+from .modules import INIT_APP, reporting
 from .reading import Models, json_models, read_folder
 from .related_models import RelatedModels
 from .relations import Relations, ResolvedRelations

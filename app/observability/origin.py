@@ -82,7 +82,7 @@ def continue_languages(joined: str | None) -> None:
 def preferred_languages(user: object = None) -> tuple[str, ...]:
     """Return the languages for a user, best first: the user's own, then the client's.
 
-    Without regions, as everywhere: `de` for `de-AT`.
+    Languages have no region: `de` for `de-AT`.
     """
     own = (to_language(getattr(user, name, None)) for name in LANGUAGE_PROPERTIES)
     return (*filter(None, own), *current_languages())

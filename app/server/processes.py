@@ -1,6 +1,6 @@
 """The processes and threads of a server: gunicorn's hooks, open files, memory and signals.
 
-With glibc, the memory that was freed and that a process keeps is limited.
+With glibc, the freed memory that a process keeps is limited.
 """
 
 import ctypes

@@ -67,19 +67,25 @@ UPDATING_METHODS = (
 # before users are registered.
 declared_users = AppState[Resource | None]("declared users", factory=lambda _app: None)
 
-# The methods that features add to users, beside their endpoints: those that check credentials
-# themselves, by feature, and those for OWNER_METHODS.
+# Methods that features add to users, declared beside their endpoints: those for everyone, a tuple
+# for each feature, and those for owners, in addition to OWNER_METHODS.
 _methods_of_everyone: list[tuple[str, ...]] = []
 _methods_of_owner: list[str] = []
 
 
 def permit_everyone(*methods: str) -> None:
-    """Let everyone call these methods of a feature, which check credentials themselves."""
+    """Let everyone call these methods of a feature, which check credentials themselves.
+
+    Call it when the module of their endpoints is imported.
+    """
     _methods_of_everyone.append(methods)
 
 
 def permit_owner(*methods: str) -> None:
-    """Let users call these methods of a feature on their own record."""
+    """Let users call these methods of a feature on their own record.
+
+    Call it when the module of their endpoints is imported.
+    """
     _methods_of_owner.extend(methods)
 
 

@@ -27,9 +27,19 @@ EXAMPLE_PASSWORD = "a quiet harbour"  # noqa: S105 an example
 # The JSON schema of a Function field, whose type marshmallow does not know.
 SECONDS = {"type": "number", "examples": [1209600]}
 
-# The schema of a `credential` that proves the user again; set by the feature that verifies it.
+
+class CredentialSchema(marshmallow.Schema):
+    """A credential, such as a signature, if no feature verifies one."""
+
+    class Meta:
+        """Ignore unknown keys."""
+
+        unknown = marshmallow.EXCLUDE
+
+
+# The schema of a `credential` that proves a user; set by the feature that verifies it.
 credential_schema = AppState[type[marshmallow.Schema]](
-    "schema of credentials", factory=lambda _app: marshmallow.Schema
+    "schema of credentials", factory=lambda _app: CredentialSchema
 )
 
 

@@ -1,8 +1,6 @@
 """The programmatic API for application code: functions with plain arguments, without a request."""
 
-from app.users.accounts.confirmation import request_email_change, request_verification
-
-from .accounts.confirmation import confirm_email
+from .accounts.confirmation import confirm_email, request_email_change, request_verification
 from .accounts.lookup import find_user, get_user
 from .accounts.passwords import (
     change_password,

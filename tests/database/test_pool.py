@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import create_engine, event, text
 
 from app.database.session import db
-from app.datasources.endpoints import call_remote, limit_calls
+from app.datasources.sources import call_remote, limit_calls
 from app.outbox.delivery import drain
 from tests.conftest import NEW, PASSWORD, Api
 from tests.mail.resets import LINK

@@ -173,7 +173,7 @@ class HttpClient:
             _extra_headers.reset(scope)
 
     def send_request_ids(self, header: str, request_id: RequestId) -> None:
-        """Send the id of the current request in a header of every call."""
+        """Send the id of the current request in a header of every call that does not set it."""
 
         def add(_sender: object, ctx: Call) -> None:
             if value := request_id():

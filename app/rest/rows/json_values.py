@@ -63,7 +63,7 @@ def merge_others(values: Values, find_row: Callable[[], object]) -> None:
 
 @dataclass(frozen=True)
 class EmbeddedObjects:
-    """A model's properties with objects of which clients see only a part, in changes.
+    """Completes changes of properties whose objects clients see only in part.
 
     `properties` has the attribute and visibility of each.
     """

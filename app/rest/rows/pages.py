@@ -5,6 +5,7 @@ Their statements are compiled once, or read in parts if they are large.
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -130,7 +131,7 @@ class Budget:
             )
 
     def read(
-        self, path: str, row_size: RowSize, times: Mapping[Id, int], key: str, found: Iterable[Row]
+        self, path: str, row_size: RowSize, times: Counter[Id], key: str, found: Iterable[Row]
     ) -> list[Row]:
         """Read the rows of an include at a path; raise InvalidFilter beyond the budget.
 

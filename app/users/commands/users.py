@@ -148,8 +148,8 @@ def import_(path: str, dry_run: bool, skip_existing: bool) -> None:
     arguments.check_roles(sorted({role for user in checked.users for role in user["roles"]}))
     rest = f" {checked.skipped} were there already." if skip_existing else ""
     if dry_run:
-        users = f"{len(checked.users)} users of {path}"
-        click.echo(f"Checked {users}: all in order; nothing was imported.{rest}")
+        counted = f"{len(checked.users)} users of {path}"
+        click.echo(f"Checked {counted}: all in order; nothing was imported.{rest}")
         return
     click.echo(f"Imported {_import_users(checked.users, path)} users from {path}.{rest}")
 

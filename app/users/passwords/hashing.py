@@ -118,7 +118,7 @@ def verify_login(stored: str | None, password: object) -> str | None:
     """Compare a password with a user's hash (None: no such user) in the same time for all users.
 
     Returns the result of `find_form`. One hash of each stored scheme is verified: the user's own
-    hash, or a decoy.
+    hash, or a decoy. Raises TooManyHashes; call it within `login_attempt`.
     """
     attempt = password if isinstance(password, str) else ""
     decoy, own = decoy_hash.current, stored or ""
