@@ -194,7 +194,9 @@ LOADS = {
 
 def _emit(event: NamedSignal, token: IssuedToken, email: str) -> None:
     """Send the signal with the user, who is only loaded if there are receivers."""
-    if event.has_receivers_for(current_app._get_current_object()):  # type: ignore[attr-defined]
+    app = current_app._get_current_object()  # type: ignore[attr-defined]
+    # Blinker's `has_receivers_for` is also true for an app that had receivers before.
+    if any(event.receivers_for(app)):
         user = db.session.get(user_model(), token.user_id)
         emit(event, info={"accessToken": token, "email": email, "user": user})
 

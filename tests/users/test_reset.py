@@ -1,10 +1,12 @@
 """POST /users/reset and POST /users/reset-password."""
 
 import pytest
+from flask import Flask
 from sqlalchemy import update
 
 from app.database.session import db
 from app.outbox.models import Delivery, OutboxEvent
+from app.signals import reset_password_request
 from app.users.models import AccessToken, User
 from tests.conftest import NEW, PASSWORD, login_status
 from tests.support.answers import field_codes, refusal
@@ -234,6 +236,23 @@ def test_known_and_unknown_addresses_execute_the_same_statements(app, api, token
         # psycopg commits without a statement that could be noted.
         assert known[-1] == ["COMMIT"]
     assert [count(app, model) for model in (AccessToken, OutboxEvent, Delivery)] == [3, 2, 2]
+
+
+def test_a_receiver_of_another_app_lets_no_user_be_loaded(app, api, token):
+    """Blinker's `has_receivers_for` is also true for an app that had receivers before."""
+
+    def receive(_app, info):
+        raise AssertionError(info)
+
+    with reset_password_request.connected_to(receive, sender=app):
+        pass
+    with (
+        reset_password_request.connected_to(receive, sender=Flask("other")),
+        statements(app) as sent,
+    ):
+        api("POST", "/users/reset", {"email": "ada@example.com"})
+
+    assert sent[-1] == "COMMIT" or sent[-1].startswith("INSERT INTO deliveries")
 
 
 def test_a_reset_without_any_user_in_the_database_succeeds(app, api):
