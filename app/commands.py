@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from importlib import import_module
-from typing import Any
 
 import click
 import marshmallow
@@ -48,7 +47,7 @@ class Commands(AppGroup):
 class CommandGroup(AppGroup):
     """A group of commands that reports errors of the service or the database as one sentence."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
         try:
             return super().invoke(ctx)
@@ -78,7 +77,7 @@ def unavailable(name: str, problem: str) -> click.Command:
     )
 
 
-def print_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], as_json: bool) -> None:
+def print_rows(names: Sequence[str], rows: Iterable[Sequence[object]], as_json: bool) -> None:
     """Print rows as aligned columns under a header line, or as a JSON array."""
     if as_json:
         objects = [dict(zip(names, row, strict=True)) for row in rows]
@@ -91,11 +90,11 @@ def print_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], as_json: boo
         click.echo("  ".join(map(str.ljust, line, widths)).rstrip())
 
 
-def _to_json(value: Any) -> Any:
+def _to_json(value: object) -> object:
     return iso_time(value) if isinstance(value, datetime) else str(value)
 
 
-def _to_cell(value: Any) -> str:
+def _to_cell(value: object) -> str:
     """Return a value as the text of a cell, with control characters escaped."""
     if value is None or value in ("", [], ()):
         return "-"

@@ -70,7 +70,7 @@ def instance_path() -> str | None:
     return os.path.abspath(named) if named else None
 
 
-def configure(app: Flask, overrides: Mapping[str, Any] | None) -> None:
+def configure(app: Flask, overrides: Mapping[str, object] | None) -> None:
     """Fill `app.config` from the layers; raise ConfigurationError for invalid settings.
 
     The layers are the defaults, the project's `config.py` and the environment. `overrides`, used by
@@ -121,7 +121,7 @@ def read_project_files(folder: str) -> dict[str, Any]:
     return given
 
 
-def _read_json(path: str) -> Any:
+def _read_json(path: str) -> object:
     try:
         with open(path, encoding="utf-8-sig") as file:
             return json.load(file)
@@ -202,7 +202,7 @@ def _names_file(variable: str) -> bool:
     return is_file and variable.removeprefix(ENVIRONMENT_PREFIX) not in SCHEMA.fields
 
 
-def _parse(text: str) -> Any:
+def _parse(text: str) -> object:
     """Return the value of a JSON text; other texts unchanged, as Flask does."""
     try:
         return json.loads(text)
@@ -237,7 +237,7 @@ def _warn_of_names_without_prefix(app: Flask) -> None:
         app.logger.warning("%s in the environment is not read; the setting is %s", name, meant)
 
 
-def _refuse_unknown(app: Flask, given: Config, known: Mapping[str, Any]) -> None:
+def _refuse_unknown(app: Flask, given: Config, known: Mapping[str, object]) -> None:
     for name in given:
         if name in known or name in app.config:
             continue
@@ -246,7 +246,7 @@ def _refuse_unknown(app: Flask, given: Config, known: Mapping[str, Any]) -> None
         raise ConfigurationError(f"{_label(name)} is not a setting{meant}")
 
 
-def _load(given: dict[str, Any]) -> dict[str, Any]:
+def _load(given: dict[str, object]) -> dict[str, Any]:
     try:
         return dict(SCHEMA.load(given))
     except ValidationError as error:

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from flask import Flask
 
@@ -31,7 +30,7 @@ _import_required(FEATURES)
 
 
 def create_app(
-    overrides: Mapping[str, Any] | None = None, features: Iterable[Feature] = FEATURES
+    overrides: Mapping[str, object] | None = None, features: Iterable[Feature] = FEATURES
 ) -> Flask:
     """Create the app with these features; `overrides` replace `config.py` and the environment.
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from importlib import import_module
-from typing import Any
 
 from flask import Flask
 
@@ -62,7 +61,7 @@ class Feature:
         """Whether each app imports the module, whatever its settings."""
         return self.is_declared or not self.settings
 
-    def is_on(self, settings: Mapping[str, Any]) -> bool:
+    def is_on(self, settings: Mapping[str, object]) -> bool:
         """Return True if these settings switch the feature on."""
         return all(settings[name] for name in self.settings)
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from mmap import mmap
 from threading import Condition, get_native_id, local
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from flask import Flask
 
@@ -48,11 +48,11 @@ class HashThreads:
         self._computed = self._shared
         self._computed[self._number] = 0
 
-    def compute(self, action: Callable[..., Result], *arguments: Any) -> Result:
+    def compute(self, action: Callable[..., Result], *arguments: object) -> Result:
         """Run a function that hashes, and return its result or raise its error."""
         return self._executor.submit(self._run, action, *arguments).result()
 
-    def _run(self, action: Callable[..., Result], *arguments: Any) -> Result:
+    def _run(self, action: Callable[..., Result], *arguments: object) -> Result:
         with self._changed:
             self._changed.wait_for(self._may_compute)
             self._computed[self._number] += 1

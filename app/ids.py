@@ -110,7 +110,7 @@ class IdForm:
         return int if self.normalize is int else str
 
     @property
-    def example(self) -> Any:
+    def example(self) -> object:
         """An id for examples."""
         return self.json_schema["examples"][0]
 

@@ -1,7 +1,6 @@
 """The signals of the service, so that sender and receiver need not import each other."""
 
 from functools import partial
-from typing import Any
 
 from blinker import NamedSignal, signal
 from flask import current_app
@@ -81,12 +80,12 @@ audited = signal("audited")
 delivery_attempted = signal("deliveryAttempted")
 
 
-def emit_after_commit(event: NamedSignal, **payload: Any) -> None:
+def emit_after_commit(event: NamedSignal, **payload: object) -> None:
     """Send a signal as `emit` does, after the open transaction, if any, has committed."""
     after_commit(partial(emit, event, **payload))
 
 
-def emit(event: NamedSignal, **payload: Any) -> None:
+def emit(event: NamedSignal, **payload: object) -> None:
     """Send a signal of the current app to every receiver; log the error of one that raises.
 
     Only the receiver and the error's type are logged, because its text may contain the payload.

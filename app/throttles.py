@@ -333,7 +333,7 @@ def _counting(dialect: str, locks: int) -> PreparedStatement:
     )
 
 
-def _by_lock(locks: int, total: Any, window_end: Any, name: str) -> Any:
+def _by_lock(locks: int, total: object, window_end: object, name: str) -> object:
     """Return the end of the window below the limit, and above it that of each lock in turn."""
     if not locks:
         return window_end

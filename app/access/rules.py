@@ -355,7 +355,7 @@ def _parse(settings: dict[str, Any], id_form: IdForm) -> Rule:
     return Rule(principal, settings["permission"] != "DENY", settings["accessType"], properties)
 
 
-def _parse_principal(settings: dict[str, Any], id_form: IdForm) -> Principal:
+def _parse_principal(settings: dict[str, object], id_form: IdForm) -> Principal:
     principal = settings["principalId"]
     if settings["principalType"] == "USER":
         user_id = id_form.parse(str(principal))

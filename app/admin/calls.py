@@ -37,7 +37,7 @@ def call(method: str, access: str, *routes: str, **declared: Any) -> Callable[[V
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def respond(grant: Grant, **arguments: Any) -> ResponseReturnValue:
+        def respond(grant: Grant, **arguments: object) -> ResponseReturnValue:
             answer: ResponseReturnValue = view(**arguments)
             return answer
 

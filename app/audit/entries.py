@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 from flask import Flask, current_app
 from sqlalchemy import func, insert, or_, select
@@ -145,7 +145,7 @@ def init_app(app: Flask) -> None:
 
 
 def record(
-    action: str, user_id: Id | None = None, actor_id: Id | None = None, **details: Any
+    action: str, user_id: Id | None = None, actor_id: Id | None = None, **details: object
 ) -> None:
     """Write a record in the transaction of the recorded action, unless AUDIT_DAYS is None.
 
@@ -161,7 +161,7 @@ def record(
 
 def record_all(
     action: str,
-    about: Iterable[tuple[Id | None, Mapping[str, Any]]],
+    about: Iterable[tuple[Id | None, Mapping[str, object]]],
     actor_id: Id | None = None,
 ) -> None:
     """Write records as `record` does, in one statement; `about` has users and their details."""
@@ -172,7 +172,7 @@ def record_all(
 
 
 def _insert(
-    action: str, about: Iterable[tuple[Id | None, Mapping[str, Any]]], actor_id: Id | None = None
+    action: str, about: Iterable[tuple[Id | None, Mapping[str, object]]], actor_id: Id | None = None
 ) -> None:
     if not _is_enabled():
         return
@@ -190,7 +190,7 @@ def _insert(
         database.execute(insert(AuditRecord), rows)
 
 
-def record_attempt(action: str, user_id: Id | None = None, **details: Any) -> None:
+def record_attempt(action: str, user_id: Id | None = None, **details: object) -> None:
     """Write a record outside of a transaction, at most about MAX_ATTEMPTS an hour.
 
     Otherwise repeated attempts could fill the disk. The last record has `limitReached`.
@@ -252,7 +252,7 @@ def purge_batch(days: float) -> int:
     return delete_batch(select(AuditRecord.id).order_by(AuditRecord.id), is_old)
 
 
-def _announce(action: str, details: Mapping[str, Any]) -> None:
+def _announce(action: str, details: Mapping[str, object]) -> None:
     """Send the signal of a record after its transaction has committed."""
     if audited.receivers:
         emit_after_commit(audited, action=action, details=details)

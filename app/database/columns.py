@@ -48,7 +48,7 @@ class ExactDecimal(TypeDecorator[Decimal]):
         """The maximum number of digits before the point."""
         return self.precision - self.scale
 
-    def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> Any:
+    def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> object:
         """Return the value to store; raise ValueError if it does not fit."""
         if value is None:
             return None
@@ -107,7 +107,7 @@ class GeoPoint(TypeDecorator[Position]):
     def __init__(self) -> None:
         super().__init__(none_as_null=True)
 
-    def process_bind_param(self, value: Position | None, dialect: Dialect) -> Any:
+    def process_bind_param(self, value: Position | None, dialect: Dialect) -> object:
         """Return the position with its unit vector."""
         return None if value is None else {**value, **unit_vector(value)}
 

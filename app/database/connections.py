@@ -49,7 +49,7 @@ class Compiled:
     positions: Sequence[str] | None
     bind: Mapping[str, Convert]
     # The literal values in the statement, converted for the driver.
-    fixed: Mapping[str, Any]
+    fixed: Mapping[str, object]
     row: type[Any]
     columns: Sequence[ColumnElement[Any]]
     # Set at the first execution: it may depend on the driver's type of a column.
@@ -110,7 +110,7 @@ def control(pooled: PoolProxiedConnection, engine: Engine, sql: str) -> None:
 
 
 def execute_alone(
-    engine: Engine, compiled: Compiled, values: Mapping[str, Any], read: ReadCursor[Result]
+    engine: Engine, compiled: Compiled, values: Mapping[str, object], read: ReadCursor[Result]
 ) -> Result:
     """Read the driver's rows by a connection of the pool."""
     pooled = take_connection(engine, compiled.sql)
@@ -126,7 +126,7 @@ def execute_alone(
 def fetch(
     pooled: PoolProxiedConnection,
     compiled: Compiled,
-    values: Mapping[str, Any],
+    values: Mapping[str, object],
     engine: Engine,
     read: ReadCursor[Result],
 ) -> Result:
@@ -188,7 +188,9 @@ def _readers(
             yield place, convert
 
 
-def read_cursor(read: Callable[[Iterator[Any]], Result], compiled: Compiled, cursor: Any) -> Result:
+def read_cursor(
+    read: Callable[[Iterator[object]], Result], compiled: Compiled, cursor: Any
+) -> Result:
     """Return the result of a function of the rows, named tuples, and close the cursor.
 
     Rows are fetched in parts. Each row is converted when the function reads it; the function may
@@ -200,22 +202,22 @@ def read_cursor(read: Callable[[Iterator[Any]], Result], compiled: Compiled, cur
         return read(chain(_converted(compiled, part), chain.from_iterable(further)))
 
 
-def first(compiled: Compiled, cursor: Any) -> Any:
+def first(compiled: Compiled, cursor: Any) -> object:
     """Return the first row as a named tuple, or None."""
     record = cursor.fetchone()
     return None if record is None else _as_row(compiled, record)
 
 
-def _further_parts(compiled: Compiled, cursor: Any) -> Iterator[Iterator[Any]]:
+def _further_parts(compiled: Compiled, cursor: Any) -> Iterator[Iterator[object]]:
     while part := cursor.fetchmany(PARTITION):
         yield _converted(compiled, part)
 
 
-def _converted(compiled: Compiled, records: Iterable[Sequence[Any]]) -> Iterator[Any]:
+def _converted(compiled: Compiled, records: Iterable[Sequence[object]]) -> Iterator[object]:
     return map(partial(_as_row, compiled) if compiled.read else compiled.row._make, records)
 
 
-def _as_row(compiled: Compiled, record: Sequence[Any]) -> Any:
+def _as_row(compiled: Compiled, record: Sequence[object]) -> object:
     """Return a driver's row as a named tuple of converted values."""
     values = list(record)
     for place, convert in compiled.read or ():

@@ -180,7 +180,7 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: ConnectionPoolEntry
 
 def _connect_postgresql(
     _dialect: Dialect, _record: ConnectionPoolEntry, arguments: Any, options: Any
-) -> Any:
+) -> object:
     return _libpq().BoundedConnection.connect(*arguments, **options)
 
 

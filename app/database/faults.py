@@ -4,7 +4,7 @@ The functions take an error of SQLAlchemy, or of the driver.
 """
 
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy.exc import TimeoutError
 
@@ -94,6 +94,6 @@ def violated_columns(error: BaseException) -> Violated | None:
     return Violated(places[0][0] if places else "", {column for _, column in places})
 
 
-def _cause(error: BaseException | None) -> Any:
+def _cause(error: BaseException | None) -> object:
     """Return the driver's error."""
     return getattr(error, "orig", None) or error

@@ -41,18 +41,18 @@ class PreparedStatement:
         # Compiled statements by database and type of ids.
         self._compiled: dict[tuple[str, str], Compiled] = {}
 
-    def first(self, values: Mapping[str, Any]) -> Any:
+    def first(self, values: Mapping[str, object]) -> Any:
         """Execute it with these values; return the first row as a named tuple, or None."""
         return self._execute(values, first)
 
-    def read(self, values: Mapping[str, Any], read: Callable[[Iterator[Any]], Result]) -> Result:
+    def read(self, values: Mapping[str, object], read: Callable[[Iterator[Any]], Result]) -> Result:
         """Execute it with these values; return the result of a function of its rows, named tuples.
 
         Rows are fetched in parts, and converted when the function reads them.
         """
         return self._execute(values, partial(read_cursor, read))
 
-    def _execute(self, values: Mapping[str, Any], read: ReadCursor[Result]) -> Result:
+    def _execute(self, values: Mapping[str, object], read: ReadCursor[Result]) -> Result:
         """Execute it; repeat it once if its connection was lost before it can have written."""
         engine = engines.current
         compiled = self._compile_for(engine.dialect)
@@ -113,7 +113,7 @@ def _numbered(sql: str) -> tuple[str, list[str]]:
 
 
 def _execute(
-    engine: Engine, compiled: Compiled, values: Mapping[str, Any], read: ReadCursor[Result]
+    engine: Engine, compiled: Compiled, values: Mapping[str, object], read: ReadCursor[Result]
 ) -> Result:
     """Read the driver's rows, by the session's connection if it may have a transaction."""
     if joined := open_connection():

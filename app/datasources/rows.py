@@ -45,7 +45,7 @@ class RemoteRow:
         self.values = values
         self._names = names
 
-    def __getattr__(self, attribute: str) -> Any:
+    def __getattr__(self, attribute: str) -> object:
         if attribute not in self._names:
             raise AttributeError(attribute)
         return self.values.get(self._names[attribute])
@@ -206,7 +206,7 @@ class RemoteRows(Repository):
         deleted = self._call("delete", lambda: (self._remote.delete(row_id),))
         return 0 if deleted is None else 1
 
-    def value(self, row: Row, name: str) -> Any:
+    def value(self, row: Row, name: str) -> object:
         """Return a row's value of an attribute, as a body would contain it."""
         value = getattr(row, name)
         try:

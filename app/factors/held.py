@@ -1,7 +1,7 @@
 """What authenticator apps and passkeys of users share: they are added, listed and removed alike."""
 
 from collections.abc import Sequence
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from sqlalchemy import ColumnElement, delete, exists, select
 
@@ -35,7 +35,7 @@ class HeldFactors(Generic[Held]):
         self._most = most
         self._conditions = conditions
 
-    def is_had(self, user_id: Any) -> ColumnElement[bool]:
+    def is_had(self, user_id: object) -> ColumnElement[bool]:
         """Return the condition that a user has a factor."""
         return exists().where(*self._of(user_id))
 
@@ -84,5 +84,5 @@ class HeldFactors(Generic[Held]):
         """Delete all factors of a user. Call it in a transaction."""
         affected_rows(delete(self._model).where(self._model.user_id == user_id))
 
-    def _of(self, user_id: Any) -> tuple[ColumnElement[bool], ...]:
+    def _of(self, user_id: object) -> tuple[ColumnElement[bool], ...]:
         return self._model.user_id == user_id, *self._conditions

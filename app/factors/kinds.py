@@ -1,7 +1,7 @@
 """The kinds of second factors; features register the kinds that they implement."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from flask import Flask
 from sqlalchemy import ColumnElement, select
@@ -22,7 +22,7 @@ class FactorKind(Protocol):
         """Whether logins of users with this factor take a second step; not for recovery codes."""
         ...
 
-    def is_had(self, user_id: Any) -> ColumnElement[bool]:
+    def is_had(self, user_id: object) -> ColumnElement[bool]:
         """Return the condition that a user has a factor of this kind."""
         ...
 

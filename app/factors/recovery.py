@@ -1,7 +1,6 @@
 """Recovery codes for users who have lost their second factor, each for one login."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from sqlalchemy import ColumnElement, delete, exists, func, insert, select
 
@@ -32,7 +31,7 @@ MAX_CODE = 64
 suffices = False
 
 
-def is_had(user_id: Any) -> ColumnElement[bool]:
+def is_had(user_id: object) -> ColumnElement[bool]:
     """Return the condition that a user has an unused code."""
     return exists().where(RecoveryCode.user_id == user_id)
 

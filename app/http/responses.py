@@ -72,7 +72,7 @@ def policy_of_forms(nonce: str) -> str:
     return _POLICY.format(f"style-src 'self' 'nonce-{nonce}'; img-src 'self'; form-action 'self'")
 
 
-def encode_json(value: Any) -> bytes:
+def encode_json(value: object) -> bytes:
     """Return the JSON of a response, which ends with a line break."""
     return f"{_ENCODER.encode(value)}\n".encode()
 
@@ -82,7 +82,7 @@ class JSONProvider(DefaultJSONProvider):
 
     sort_keys = False
 
-    def response(self, *args: Any, **kwargs: Any) -> Response:
+    def response(self, *args: object, **kwargs: object) -> Response:
         """Return a response with the JSON of one value, or of several as an array or object."""
         value = self._prepare_response_obj(args, kwargs)
         return Response(encode_json(value), mimetype=self.mimetype)

@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from email.message import EmailMessage
 from email.policy import SMTP
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from flask import Flask
@@ -168,7 +168,7 @@ def init_app(app: Flask) -> None:
 def send(
     kind: str,
     to: str,
-    context: Mapping[str, Any] | None = None,
+    context: Mapping[str, object] | None = None,
     lifetime: float = LIFETIME,
     language: str | None = None,
 ) -> None:
@@ -192,7 +192,7 @@ def transmit(
     app: Flask,
     kind: str,
     to: str,
-    context: Mapping[str, Any],
+    context: Mapping[str, object],
     user: object = None,
     language: str | None = None,
 ) -> str:

@@ -6,7 +6,6 @@ from email.headerregistry import BaseHeader, HeaderRegistry
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formataddr, formatdate, make_msgid, parseaddr
-from typing import Any
 from urllib.parse import urlsplit
 
 from email_validator import EmailNotValidError, validate_email
@@ -42,7 +41,7 @@ SEVEN_BIT = SMTP.clone(cte_type="7bit", header_factory=HeaderTypes())
 
 # Makes a message of a kind to an address, from its templates' variables, in the first available of
 # these languages.
-Compose = Callable[[str, str, Mapping[str, Any], Sequence[str]], EmailMessage]
+Compose = Callable[[str, str, Mapping[str, object], Sequence[str]], EmailMessage]
 
 
 class MessageError(UndeliverableError):
@@ -87,7 +86,7 @@ def make_composer(app: Flask, templates: Environment) -> Compose:
     domain = urlsplit(app.config["PUBLIC_URL"]).hostname
 
     def compose(
-        kind: str, to: str, context: Mapping[str, Any], languages: Sequence[str]
+        kind: str, to: str, context: Mapping[str, object], languages: Sequence[str]
     ) -> EmailMessage:
         """Render the templates of a kind of mail; raise MessageError."""
         language = _choose(templates, kind, languages)
@@ -154,7 +153,7 @@ def _paragraphs(text: str) -> list[str]:
     return re.split(r"\n\s*\n", text.strip())
 
 
-def _render(templates: Environment, path: str, context: Mapping[str, Any]) -> str:
+def _render(templates: Environment, path: str, context: Mapping[str, object]) -> str:
     """Render one template of a mail; raise MessageError."""
     try:
         return templates.get_template(f"mail/{path}").render(context)

@@ -138,7 +138,7 @@ class Schemas:
             f"{name}Where": where_schema(resource),
         }
 
-    def of_body(self, declared: Any, subject: Collection | None) -> DocumentPart:
+    def of_body(self, declared: object, subject: Collection | None) -> DocumentPart:
         """Return the schema of a declared body; names in it refer to schemas of `subject`."""
         return self._schema(declared, request_schema, subject)
 
@@ -159,7 +159,7 @@ class Schemas:
             "examples": [_omit(example, *ids) for example in new["examples"]],
         }
 
-    def of_answer(self, declared: Any, subject: Collection | None) -> DocumentPart:
+    def of_answer(self, declared: object, subject: Collection | None) -> DocumentPart:
         """Return the schema of a declared response; names in it refer to schemas of `subject`."""
         return self._schema(declared, response_schema, subject)
 
@@ -271,10 +271,10 @@ def _example_of_body(properties: DocumentPart, required: list[str]) -> DocumentP
     }
 
 
-def _json_schema_function(settings: Mapping[str, Any]) -> Callable[..., DocumentPart]:
+def _json_schema_function(settings: Mapping[str, object]) -> Callable[..., DocumentPart]:
     """Return apispec's attribute function that calls `json_schema` of this service's fields."""
 
-    def own_json_schema(_: object, field: Any, ret: DocumentPart, **kwargs: Any) -> DocumentPart:
+    def own_json_schema(_: object, field: Any, ret: DocumentPart, **kwargs: object) -> DocumentPart:
         own: DocumentPart = field.json_schema(settings) if hasattr(field, "json_schema") else {}
         if "maxLength" in own:
             own["maxLength"] = min(own["maxLength"], ret.get("maxLength", own["maxLength"]))
@@ -341,7 +341,7 @@ def _with_relations(
     return _omit({**schema, "properties": properties}, "required")
 
 
-def _example(property_: DocumentPart) -> Any:
+def _example(property_: DocumentPart) -> object:
     """Return an example of a property: its own, or one for its type."""
     if "examples" in property_:
         return property_["examples"][0]
@@ -359,7 +359,7 @@ def _text(property_: DocumentPart) -> str:
     return TEXT.ljust(property_.get("minLength", 0), "x")[: property_.get("maxLength")]
 
 
-def _number(property_: DocumentPart) -> Any:
+def _number(property_: DocumentPart) -> object:
     return min(max(1, property_.get("minimum", 1)), property_.get("maximum", 1))
 
 

@@ -188,7 +188,7 @@ def _claim(row: Any) -> Claim | None:
     return None if row is None else Claim(*row, *EVENT.first({"event": row.event_id}))
 
 
-def _change(claim: Claim, **values: Any) -> None:
+def _change(claim: Claim, **values: object) -> None:
     """Change a delivery, unless another worker has claimed it."""
     ours = Delivery.id == claim.id, Delivery.attempts == claim.attempts, Delivery.state == PENDING
     statement = update(Delivery).where(*ours).values(values)

@@ -190,7 +190,7 @@ def record_decoy(event: str, data: dict[str, Any], lifetime: float) -> None:
 
 
 def _insert(
-    event: str, data: dict[str, Any], lifetime: float, secret: str | None, state: str
+    event: str, data: dict[str, object], lifetime: float, secret: str | None, state: str
 ) -> None:
     app = current_app._get_current_object()  # type: ignore[attr-defined]
     subscribers = registry.of(app).subscribers(event)

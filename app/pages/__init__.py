@@ -19,7 +19,7 @@ def init_app(app: Flask) -> None:
     app.register_blueprint(bp, url_prefix="/ostiary")
 
 
-def render_client_page(template: str, **features: Any) -> Response:
+def render_client_page(template: str, **features: object) -> Response:
     """Render a page that is a client of the API; its scripts get the settings and features."""
     page = {**_settings(), **features}
     response = make_response(render_template(template, page=page))

@@ -244,7 +244,7 @@ class Collection:
 
     def _with_defaults(
         self, raw: Mapping[str, object] | None, without: Container[str] = ("where",)
-    ) -> Mapping[str, Any]:
+    ) -> Mapping[str, object]:
         """Return a filter completed by the default one."""
         default = self.resource.default_filter
         usual = {name: value for name, value in default.items() if name not in without}

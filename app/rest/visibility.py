@@ -24,7 +24,7 @@ class Visibility:
     # The property that identifies an object in an array.
     id_name: str = "id"
 
-    def show(self, value: Any) -> Any:
+    def show(self, value: object) -> Any:
         """Return the visible part of an object, or of the objects in an array."""
         if isinstance(value, list):
             return list(map(self.show, value))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from io import BytesIO
-from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from flask import Flask
@@ -75,7 +74,7 @@ class Uploads:
         environ |= {"wsgi.input": BytesIO(), ASKS_FOR_UPLOAD: True}
         answers: list[str] = []
 
-        def start_response(status: str, *_: Any) -> Callable[[bytes], None]:
+        def start_response(status: str, *_: object) -> Callable[[bytes], None]:
             answers.append(status)
             return lambda data: None
 

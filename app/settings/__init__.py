@@ -51,12 +51,12 @@ class SettingsSchema(
     """Every setting of Ostiary, with its type, default and meaning."""
 
     @validates_schema
-    def _check_origins(self, settings: dict[str, Any], **_options: Any) -> None:
+    def _check_origins(self, settings: dict[str, Any], **_options: object) -> None:
         if "*" in settings["CORS_ORIGINS"] and settings["TOKEN_MIDDLEWARE"]:
             raise ValidationError("must not have * with TOKEN_MIDDLEWARE", "CORS_ORIGINS")
 
     @validates_schema
-    def _compare_limits(self, settings: dict[str, Any], **_options: Any) -> None:
+    def _compare_limits(self, settings: dict[str, Any], **_options: object) -> None:
         for name, limit in (
             ("TOKEN_TTL", "TOKEN_MAX_TTL"),
             ("PASSWORD_MIN_LENGTH", "PASSWORD_MAX_LENGTH"),

@@ -41,7 +41,7 @@ def _as_browsers_write(url: str) -> str:
 class PublicUrl(fields.String):
     """A URL as browsers write it."""
 
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
+    def _deserialize(self, value: object, *args: object, **kwargs: object) -> str:
         url: str = super()._deserialize(value, *args, **kwargs)
         if not is_address(url, "http", "https") or url.endswith("/") or not url.isascii():
             raise ValidationError(
@@ -54,7 +54,7 @@ class PublicUrl(fields.String):
 class OriginField(fields.String):
     """An origin as browsers send it, such as `https://app.example.com`, or `*`."""
 
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
+    def _deserialize(self, value: object, *args: object, **kwargs: object) -> str:
         origin: str = super()._deserialize(value, *args, **kwargs)
         if origin == "*":
             return origin

@@ -103,5 +103,5 @@ class MailSettings(Schema):
     )
 
     @pre_load
-    def _name_sender(self, given: dict[str, Any], **_options: Any) -> dict[str, Any]:
+    def _name_sender(self, given: dict[str, object], **_options: object) -> dict[str, Any]:
         return {"MAIL_FROM": NO_REPLY, **given} if "SERVICE_NAME" in given else given

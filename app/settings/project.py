@@ -135,6 +135,8 @@ class ProjectSettings(Schema):
     )
 
     @pre_load
-    def _set_compatible_defaults(self, given: dict[str, Any], **_options: Any) -> dict[str, Any]:
+    def _set_compatible_defaults(
+        self, given: dict[str, object], **_options: object
+    ) -> dict[str, Any]:
         loopback3 = given.get("COMPATIBILITY") == LOOPBACK3
         return {**COMPATIBLE_DEFAULTS, **given} if loopback3 else given

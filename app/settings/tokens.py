@@ -17,7 +17,7 @@ ANDROID_ORIGIN = re.compile(r"android:apk-key-hash:[A-Za-z0-9_-]{43}", re.ASCII)
 class PasskeyOrigin(OriginField):
     """An origin that may use passkeys: of pages with https, or of an Android app."""
 
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
+    def _deserialize(self, value: object, *args: object, **kwargs: object) -> str:
         if isinstance(value, str) and ANDROID_ORIGIN.fullmatch(value):
             return value
         try:
@@ -36,7 +36,7 @@ class PasskeyOrigin(OriginField):
 class SecondFactorField(fields.Field[Any]):
     """`optional`, `required`, or the roles that require a second factor."""
 
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str | list[str]:
+    def _deserialize(self, value: Any, *args: object, **kwargs: object) -> str | list[str]:
         is_list = isinstance(value, list) and all(isinstance(name, str) for name in value)
         if (is_list and value) or value in ("optional", "required"):
             found: str | list[str] = value
@@ -85,7 +85,7 @@ class PersonalTokensSchema(Schema):
     )
 
     @validates_schema
-    def _compare_limits(self, settings: dict[str, Any], **_options: Any) -> None:
+    def _compare_limits(self, settings: dict[str, Any], **_options: object) -> None:
         if settings["ttl"] > settings["max_ttl"]:
             message = f"{settings['ttl']} is more than max_ttl, which is {settings['max_ttl']}"
             raise ValidationError(message, "ttl")

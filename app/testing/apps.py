@@ -44,7 +44,9 @@ TEST_SETTINGS: Mapping[str, object] = {
 }
 
 
-def build_project(project: Path, url: str, mail_folder: Path, settings: Mapping[str, Any]) -> Flask:
+def build_project(
+    project: Path, url: str, mail_folder: Path, settings: Mapping[str, object]
+) -> Flask:
     """Create the app of a project on a database, with TEST_SETTINGS and these settings.
 
     The environment is ignored. Raises ConfigurationError.
@@ -186,7 +188,7 @@ class ProcessState:
         self._databases[name].reset()
 
     @contextmanager
-    def app(self, database: Database, settings: Mapping[str, Any]) -> Iterator[Flask]:
+    def app(self, database: Database, settings: Mapping[str, object]) -> Iterator[Flask]:
         """Yield the app with these settings, which the next test reuses unless it was changed."""
         key = json.dumps([database.url, settings], sort_keys=True, default=repr)
         if key not in self._apps:

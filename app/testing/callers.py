@@ -34,7 +34,7 @@ class Client(FlaskClient):
     """
 
     def open(
-        self, *args: Any, user: Caller | None = None, token: str | None = None, **kwargs: Any
+        self, *args: object, user: Caller | None = None, token: str | None = None, **kwargs: Any
     ) -> TestResponse:
         """Call the app, as this user or with this token if given."""
         if user is not None:

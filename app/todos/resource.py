@@ -1,7 +1,6 @@
 """The REST resource of to-dos, which only their owner may access."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from flask import Flask
 
@@ -28,7 +27,7 @@ OWNER_METHODS = (
 )
 
 
-def rules(settings: Mapping[str, Any]) -> list[Rule]:
+def rules(settings: Mapping[str, object]) -> list[Rule]:
     """Users may create to-dos; only the owner and admins may do anything else."""
     return [allow(AUTHENTICATED, "create"), allow(OWNER), allow(ADMIN)]
 

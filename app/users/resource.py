@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flask import Flask, current_app
 from sqlalchemy import ColumnElement
@@ -109,7 +109,7 @@ def rules(settings: Settings) -> list[Rule]:
     ]
 
 
-class UserChange(dict[str, Any]):
+class UserChange(dict[str, object]):
     """The values of a change of users."""
 
     # Whether `prepare_update` permitted a new email, for a password or a recent login.

@@ -57,7 +57,7 @@ class Username(Text):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(MAX_USERNAME_LENGTH, **kwargs)
 
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
+    def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> str:
         try:
             return normalize_username(super()._deserialize(value, *args, **kwargs))
         except ValueError as error:

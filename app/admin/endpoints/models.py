@@ -107,7 +107,7 @@ class DocumentSchemas:
         resolved: DocumentPart = self._resolve(self.named[name], (name,))
         return resolved
 
-    def _resolve(self, part: Any, within: tuple[str, ...]) -> Any:
+    def _resolve(self, part: object, within: tuple[str, ...]) -> Any:
         if isinstance(part, list):
             return [self._resolve(item, within) for item in part]
         if not isinstance(part, dict):

@@ -274,7 +274,7 @@ class Adapter(HTTPAdapter):
         super().init_poolmanager(*args, **options)
         self.poolmanager.pool_classes_by_scheme = _POOLS
 
-    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
+    def proxy_manager_for(self, proxy: str, **options: object) -> object:
         """Create the pools of a proxy."""
         manager = super().proxy_manager_for(proxy, **options)
         manager.pool_classes_by_scheme = _POOLS

@@ -90,7 +90,7 @@ class Choice(fields.Field[str]):
 class ListOf(fields.List[JsonValue]):
     """A list."""
 
-    def _deserialize(self, value: object, *args: Any, **options: Any) -> list[JsonValue]:
+    def _deserialize(self, value: object, *args: object, **options: object) -> list[JsonValue]:
         if not isinstance(value, list):
             raise _unexpected("a list", value)
         return super()._deserialize(value, *args, **options)

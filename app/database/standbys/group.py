@@ -249,7 +249,7 @@ class Standbys:
             if self._stopping.wait(LOOK_INTERVAL):
                 return
 
-    def _note_run(self, connection: Any, _record: ConnectionPoolEntry) -> None:
+    def _note_run(self, connection: object, _record: ConnectionPoolEntry) -> None:
         self._note(read_run(connection))
 
     def _note(self, run: Run) -> None:

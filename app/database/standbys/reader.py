@@ -79,7 +79,7 @@ class StandbyReader:
 class StandbyStatement(PreparedStatement):
     """A prepared statement that may run on a standby."""
 
-    def _execute(self, values: Mapping[str, Any], read: ReadCursor[Result]) -> Result:
+    def _execute(self, values: Mapping[str, object], read: ReadCursor[Result]) -> Result:
         if standby := chosen():
             try:
                 with answering(standby):

@@ -68,7 +68,7 @@ def begin(user_id: Id) -> dict[str, Any]:
     return made.creation_options(user.id, user.email, challenge, milliseconds, rows)
 
 
-def add(session: LiveToken, answer: Mapping[str, Any], name: str | None) -> Passkey:
+def add(session: LiveToken, answer: Mapping[str, object], name: str | None) -> Passkey:
     """Store a browser's new passkey; the session becomes a strong one.
 
     Raises TooManyRequests, EmailProofRequired, and ValidationError for a response that cannot be
@@ -109,7 +109,7 @@ def begin_login() -> dict[str, Any]:
     return ceremonies.current.request_options(challenge, CHALLENGE_LIFETIME * 1000)
 
 
-def log_in(answer: Mapping[str, Any]) -> IssuedToken:
+def log_in(answer: Mapping[str, object]) -> IssuedToken:
     """Exchange an authenticator's signature for a session.
 
     Raises LoginFailed, TooManyRequests, and the errors of `login_identified`.
@@ -185,7 +185,7 @@ def _new_challenge(user_id: Id | None) -> bytes:
     return challenge
 
 
-def _take_challenge(answer: Mapping[str, Any], user_id: Id | None) -> bytes | None:
+def _take_challenge(answer: Mapping[str, object], user_id: Id | None) -> bytes | None:
     """Use up the challenge of a response; None if it had another purpose. Raises ValueError.
 
     A single statement deletes it, so that only one of concurrent responses succeeds.

@@ -64,7 +64,7 @@ class ScopesField(fields.Field[Any]):
             if rules.session_only:
                 raise self.make_error("session", name=model, word=word)
 
-    def _serialize(self, value: Any, *args: Any, **kwargs: Any) -> Mapping[str, object]:
+    def _serialize(self, value: object, *args: object, **kwargs: object) -> Mapping[str, object]:
         return read_scopes(value).words
 
     def json_schema(self, settings: Mapping[str, object]) -> JsonSchema:

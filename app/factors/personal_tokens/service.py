@@ -8,7 +8,6 @@ import string
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 from zlib import crc32
 
 from flask import current_app
@@ -73,7 +72,7 @@ class NewPersonalToken:
     address: None = None
 
 
-def is_had(user_id: Any) -> ColumnElement[bool]:
+def is_had(user_id: object) -> ColumnElement[bool]:
     """Return the condition that a user has a token."""
     return exists().where(*_live_of(user_id))
 
@@ -220,7 +219,7 @@ def _check(user_id: Id, session: LiveToken) -> None:
         raise ValidationError({"name": [f"is one too many: a user has at most {MAX_TOKENS}"]})
 
 
-def _live_of(user_id: Any) -> tuple[ColumnElement[bool], ...]:
+def _live_of(user_id: object) -> tuple[ColumnElement[bool], ...]:
     return AccessToken.user_id == user_id, AccessToken.is_live(PERSONAL_SCOPE)
 
 

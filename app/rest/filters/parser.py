@@ -268,7 +268,7 @@ def _whole_number(given: object) -> int | None:
     return given if isinstance(given, int) and not isinstance(given, bool) else None
 
 
-def _fields(given: Any, properties: Properties, ignores: Ignores) -> frozenset[str] | None:
+def _fields(given: object, properties: Properties, ignores: Ignores) -> frozenset[str] | None:
     """Return the properties in a list, or those that an object includes or does not exclude."""
     if not given:
         return None

@@ -41,7 +41,7 @@ def load_loosely(schema: marshmallow.Schema, body: Any, **options: Any) -> Any:
     return schema.load(converted, unknown=unknown, **options)
 
 
-def _convert(schema: marshmallow.Schema, body: Any) -> Any:
+def _convert(schema: marshmallow.Schema, body: object) -> Any:
     if not isinstance(body, dict):
         return body
     fields = {field.data_key or name: field for name, field in schema.load_fields.items()}

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import marshmallow
 from marshmallow import pre_load
@@ -33,7 +32,7 @@ class OpenSchema(Schema):
     others_ = Object(data_key=OTHERS, load_default=dict)
 
     @pre_load
-    def collect(self, data: Any, **_options: object) -> Any:
+    def collect(self, data: object, **_options: object) -> object:
         """Move the unknown properties into OTHERS."""
         if not isinstance(data, dict):
             return data

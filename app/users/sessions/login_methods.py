@@ -8,7 +8,7 @@ to log in calls `login_identified` or `open_session` in `login.py`.
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from flask import Flask
 from sqlalchemy import ColumnElement, or_, select
@@ -53,7 +53,7 @@ class LoginMethods(Protocol):
 class ProvedCredentials(Protocol):
     """Credentials of a feature that may only be added as `accounts.address_proofs` allows."""
 
-    def is_had(self, user_id: Any) -> ColumnElement[bool]:
+    def is_had(self, user_id: object) -> ColumnElement[bool]:
         """Return the condition that a user has one."""
         ...
 
