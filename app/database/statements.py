@@ -138,7 +138,7 @@ class RowReader(Protocol):
 
 
 class PrimaryReader:
-    """Runs them on the same server as all other statements."""
+    """Runs statements that read rows of models on the same server as all others."""
 
     def prepare(self, statement: Select[Any]) -> PreparedStatement:
         """Return a prepared statement."""

@@ -26,6 +26,9 @@ OURS = "ostiary"
 # Folders of the project whose templates are only read when needed.
 CHECKED = ("mail/", "pages/")
 
+# Properties in which an application may store a user's language.
+LANGUAGE_PROPERTIES = ("language", "locale", "lang")
+
 
 def init_app(app: Flask) -> None:
     """Use the templates of TEMPLATES_FOLDER if it is set; raise ConfigurationError."""
@@ -54,6 +57,15 @@ def _check(loader: FileSystemLoader, folder: str) -> None:
                 problems.add(f"{folder}/{name}", "is not in UTF-8")
     if problems.found:
         raise ConfigurationError(problems.describe("the templates"))
+
+
+def preferred_languages(user: object = None) -> tuple[str, ...]:
+    """Return the languages for a user, best first: the user's own, then the client's.
+
+    Languages have no region: `de` for `de-AT`.
+    """
+    own = (to_language(getattr(user, name, None)) for name in LANGUAGE_PROPERTIES)
+    return (*filter(None, own), *current_languages())
 
 
 def languages_of(form: Mapping[str, str]) -> tuple[str, ...]:

@@ -24,8 +24,6 @@ MAX_LANGUAGES = 5
 # Maximum characters of these languages, joined; each has at most three.
 MAX_JOINED_LANGUAGES = 4 * MAX_LANGUAGES
 LANGUAGE = re.compile(r"([a-z]{2,3})(?=[-_]|\Z)", re.ASCII | re.IGNORECASE)
-# Properties in which an application may store a user's language.
-LANGUAGE_PROPERTIES = ("language", "locale", "lang")
 # Keys in a request's environment for its route and its caller.
 ROUTE, USER_ID = "ostiary.route", "ostiary.user_id"
 
@@ -79,13 +77,20 @@ def continue_languages(joined: str | None) -> None:
     g.languages = tuple(filter(None, (joined or "").split(",")))
 
 
-def preferred_languages(user: object = None) -> tuple[str, ...]:
-    """Return the languages for a user, best first: the user's own, then the client's.
+def parse_languages(header: str) -> tuple[str, ...]:
+    """Return the languages of an Accept-Language header, most preferred first."""
+    if len(header) > MAX_LANGUAGES_HEADER:
+        # The last one may be cut off before its quality.
+        header = header[:MAX_LANGUAGES_HEADER].rpartition(",")[0]
+    accepted = parse_accept_header(header, LanguageAccept)
+    found = (to_language(tag) for tag, quality in accepted if quality > 0)
+    return tuple(dict.fromkeys(filter(None, found)))[:MAX_LANGUAGES]
 
-    Languages have no region: `de` for `de-AT`.
-    """
-    own = (to_language(getattr(user, name, None)) for name in LANGUAGE_PROPERTIES)
-    return (*filter(None, own), *current_languages())
+
+def to_language(tag: object) -> str | None:
+    """Return the language of a tag such as `de-AT` or `de_DE`; None if the tag is invalid."""
+    match = LANGUAGE.match(tag) if isinstance(tag, str) else None
+    return match[1].lower() if match else None
 
 
 def note_caller(user_id: Id | None) -> None:
@@ -153,19 +158,3 @@ def _without_port(address: str) -> str:
 def _printable(text: str, length: int) -> str | None:
     """Return the first characters of a client's text, without unprintable ones."""
     return "".join(char if char.isprintable() else "?" for char in text[:length]) or None
-
-
-def parse_languages(header: str) -> tuple[str, ...]:
-    """Return the languages of an Accept-Language header, most preferred first."""
-    if len(header) > MAX_LANGUAGES_HEADER:
-        # The last one may be cut off before its quality.
-        header = header[:MAX_LANGUAGES_HEADER].rpartition(",")[0]
-    accepted = parse_accept_header(header, LanguageAccept)
-    found = (to_language(tag) for tag, quality in accepted if quality > 0)
-    return tuple(dict.fromkeys(filter(None, found)))[:MAX_LANGUAGES]
-
-
-def to_language(tag: object) -> str | None:
-    """Return the language of a tag such as `de-AT` or `de_DE`; None if the tag is invalid."""
-    match = LANGUAGE.match(tag) if isinstance(tag, str) else None
-    return match[1].lower() if match else None

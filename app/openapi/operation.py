@@ -32,7 +32,7 @@ from app.errors import (
     TooManyHashes,
     ValidationError,
 )
-from app.rest.collection import Collection, served_collections
+from app.rest.collection import Collection, hashed_property, served_collections
 from app.rest.endpoint import Endpoint, SchemaSpec
 from app.rest.requests.bodies import MAX_DEPTH as MAX_BODY_DEPTH
 from app.rest.requests.parameters import MAX_DEPTH
@@ -299,8 +299,7 @@ class EndpointOperation:
         yield from self._endpoint.errors
         if self._subject is not None:
             yield from self._subject.resource.errors.get(self._endpoint.requires, ())
-        hashed = self._subject.rows.hashed if self._subject else None
-        if self._endpoint.hashed_property(hashed) is not None:
+        if hashed_property(self._endpoint, self._subject) is not None:
             yield TooManyHashes()
         yield from tag_errors(self._endpoint, self._verb)
         yield from self._security.errors(self._verb, self._checks_row())

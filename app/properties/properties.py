@@ -48,6 +48,9 @@ Default = Callable[[], object]
 # The length of an id by LoopBack 3's nanoid: 126 bits.
 NANOID_LENGTH = 21
 NANOID_ALPHABET = string.ascii_letters + string.digits + "_-"
+# What clients see of objects of each model, by its name in lower case.
+KnownModels = Mapping[str, Visibility]
+embedded_models = AppState[KnownModels]("embedded models", factory=lambda _app: {})
 
 
 @dataclass(frozen=True)
@@ -246,11 +249,6 @@ DEFAULT_FUNCTIONS: dict[str, dict[str, Default]] = {
         "now": lambda: iso_time(now()),
     },
 }
-
-
-# What clients see of objects of each model, by its name in lower case.
-KnownModels = Mapping[str, Visibility]
-embedded_models = AppState[KnownModels]("embedded models", factory=lambda _app: {})
 
 
 def embedding_properties(declared: JsonObject, models: KnownModels) -> dict[str, Visibility]:

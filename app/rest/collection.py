@@ -26,6 +26,7 @@ from app.fields.base import Id, Schema, validation_cost
 from app.settings import Settings, is_compatible
 from app.state import AppState
 
+from .endpoint import Endpoint
 from .filters import sql
 from .filters.columns import has_short_ids, kinds_of, visible
 from .filters.kinds import LOWER_TEXT
@@ -352,6 +353,17 @@ def get_resource(name: str) -> Resource:
         known = ", ".join(sorted({*served, *declared}))
         raise LookupError(f"there is no resource {name!r}; there are {known}")
     return declared[name]
+
+
+def hashed_property(endpoint: Endpoint, subject: Collection | None) -> str | None:
+    """Return the property without which a body of an endpoint causes no password hash.
+
+    Empty if any body causes one, and None if none does. `subject` is the collection whose rows the
+    body creates or changes.
+    """
+    if endpoint.hashes:
+        return ""
+    return subject.rows.hashed if subject and isinstance(endpoint.body, str) else None
 
 
 def _find_served(name: str) -> Collection:

@@ -153,16 +153,6 @@ class Endpoint:
         """Whether the response is one row of the model, with its `ETag`."""
         return isinstance(self.answer, str) and self.answer.startswith("{}")
 
-    def hashed_property(self, of_rows: str | None) -> str | None:
-        """Return the property without which a body causes no password hash.
-
-        Empty if any body causes one, and None if none does. `of_rows` is `hashed` of the repository
-        whose rows the body creates or changes.
-        """
-        if self.hashes:
-            return ""
-        return of_rows if isinstance(self.body, str) else None
-
     def replace(self, **values: object) -> Self:
         """Return a copy with other values for some fields; raise TypeError for one that is unknown.
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 from flask import Flask
 
 from app.hash_slots import hash_slots
-from app.rest.collection import served_collections
+from app.rest.collection import hashed_property, served_collections
 from app.rest.endpoint import served_endpoints
 from app.rest.routing import routed_path
 
@@ -97,7 +97,7 @@ class FairQueue(Generic[Item]):
 def hashing_views(app: Flask) -> dict[str, str]:
     """Return the names of the views that compute hashes.
 
-    Each has the property without which a request's body causes none, see `Endpoint`.
+    Each has the property without which a request's body causes none, see `hashed_property`.
     """
     found = {
         name: "" for name, view in app.view_functions.items() if hasattr(view, "computes_hash")
@@ -105,8 +105,7 @@ def hashing_views(app: Flask) -> dict[str, str]:
     collections = served_collections.of(app)
     for name, endpoint in served_endpoints.of(app).items():
         subject = collections.get(endpoint.subject or name.partition(".")[0])
-        needed = endpoint.hashed_property(subject.rows.hashed if subject else None)
-        if needed is not None:
+        if (needed := hashed_property(endpoint, subject)) is not None:
             found[name] = needed
     return found
 

@@ -6,8 +6,8 @@ from flask import Blueprint, Flask, request
 from flask.typing import ResponseReturnValue
 
 from app import errors
-from app.http.templates import languages_of, render_page
-from app.observability.origin import current_languages, preferred_languages
+from app.http.templates import languages_of, preferred_languages, render_page
+from app.observability.origin import current_languages
 from app.rest.endpoint import computes_hash
 from app.rest.requests.bodies import read_body
 from app.users.accounts.confirmation import (
