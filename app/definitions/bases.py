@@ -59,10 +59,11 @@ OWNER_MAY_CHANGE = "ownerMayChange"
 # Settings inherited from the base, and those of them that are merged with the base's: objects and
 # lists, and lists of names.
 INHERITED = (
-    *("strict", "scope", "hidden", "protected", "mixins", "methods", "owner", "ownerRelations"),
-    *("defaultPermission", "replaceOnPUT", "strictDelete", "forceId", OWNER_MAY_CHANGE),
+    *("strict", "scope", "hidden", "protected", "indexes", "mixins", "methods", "owner"),
+    *("ownerRelations", "defaultPermission", "replaceOnPUT", "strictDelete", "forceId"),
+    OWNER_MAY_CHANGE,
 )
-COLLECTED = ("mixins", "methods")
+COLLECTED = ("indexes", "mixins", "methods")
 NAMES = ("hidden", "protected")
 # LoopBack 3's alternative names for these.
 OTHER_NAMES = {name: f"{name}Properties" for name in NAMES}

@@ -1,7 +1,7 @@
 """A validated model definition."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, count
@@ -21,6 +21,7 @@ from app.rest.visibility import Visibility
 
 from .bases import OTHER_NAMES, OWNER_MAY_CHANGE, USER, USER_SETTINGS, MergedModel, read_times
 from .files import CONFIG, Source
+from .indexes import DeclaredIndex, read_indexes, with_index_length
 from .keys import FORCE_ID, IdProperty, belongs_to, polymorphic_keys, take_id
 from .switches import DISABLED, REMOTING, SHARED, Switches
 
@@ -35,7 +36,7 @@ NOT_SERVED = "is not served until {} has an endpoint of this name"
 PATH = re.compile(r"((^|/)(?!\.\.?(/|$))[A-Za-z0-9_.~-]+)+", re.ASCII)
 # Keys of LoopBack 3 without effect here, or that are read elsewhere.
 WITHOUT_EFFECT = (
-    *("name", "base", "plural", "http", "description", "scopes", "validations", "indexes"),
+    *("name", "base", "plural", "http", "description", "scopes", "validations"),
     *("idInjection", "validateUpsert", "validateUpdate"),
     *("injectOptionsFromRemoteContext", "trackChanges", "enableRemoteReplication"),
     *("persistUndefinedAsNull", "strictObjectIDCoercion", "automaticHydration"),
@@ -45,7 +46,8 @@ WITHOUT_EFFECT = (
 )
 KEYS = (
     *("properties", "relations", "acls", "options", "hidden", "protected", "scope", "strict"),
-    *("mixins", "methods", "owner", "ownerRelations", "defaultPermission", "resourceName"),
+    *("indexes", "mixins", "methods", "owner", "ownerRelations", "defaultPermission"),
+    "resourceName",
     *OTHER_NAMES.values(),
     *MAPPINGS,
     *("replaceOnPUT", "strictDelete", OWNER_MAY_CHANGE, FORCE_ID, REMOTING, DISABLED),
@@ -83,6 +85,8 @@ class Definition:
     polymorphic: dict[str, str] = field(default_factory=dict)
     # The `foreign_keys` that several derived models have in common.
     shared_keys: set[str] = field(default_factory=set)
+    # The indexes that `indexes` declares.
+    indexes: Sequence[DeclaredIndex] = ()
     # The properties that hold the data of relations.
     held: set[str] = field(default_factory=set)
     hidden: frozenset[str] = frozenset()
@@ -179,7 +183,8 @@ def read_definition(merged: MergedModel) -> Definition:
     hidden = _property_names(declared["hidden"], merged, times)
     for name in times:
         merged.properties.pop(name, None)
-    properties = _properties(merged, hidden)
+    indexes = read_indexes(declared["indexes"])
+    properties = _properties(merged, hidden, indexes)
     declared_hidden = {name for name, property_ in properties.items() if property_.hidden}
     id_property = take_id(merged, properties)
     hidden |= declared_hidden & {id_property.name}
@@ -195,6 +200,7 @@ def read_definition(merged: MergedModel) -> Definition:
         table_key=table_key,
         properties=properties | times,
         declared={name: property_.value for name, property_ in merged.properties.items()},
+        indexes=indexes,
         relations=merged.relations,
         acls=merged.acls,
         hidden=hidden,
@@ -279,13 +285,15 @@ def _table(settings: JsonObject, name: str) -> tuple[str, str]:
     return column_name(name), ""
 
 
-def _properties(merged: MergedModel, hidden: frozenset[str]) -> dict[str, Property]:
+def _properties(
+    merged: MergedModel, hidden: frozenset[str], indexes: Sequence[DeclaredIndex]
+) -> dict[str, Property]:
     properties: dict[str, Property] = {}
     for name, declared in merged.properties.items():
         # LoopBack 3's way to remove a property of the base, or the id.
         if declared.value in (False, None):
             continue
-        if property_ := read_property(name, declared):
+        if property_ := read_property(name, with_index_length(name, declared, indexes)):
             properties[name] = replace(property_, hidden=property_.hidden or name in hidden)
     return properties
 

@@ -22,6 +22,7 @@ from app.rest.rows.json_values import OTHERS_ATTRIBUTE, OpenSchema
 from app.rest.views.collection import declared_endpoints
 
 from .definition import Definition
+from .indexes import TableIndex, table_indexes
 from .related_models import RelatedModels
 from .relations import ResolvedRelations
 from .roles import writing_methods
@@ -59,8 +60,12 @@ class Tables:
             columns.append(self._column(definition, property_, owner))
         if definition.is_open:
             columns.append(Column(OTHERS_ATTRIBUTE, Json(dict)))
-        pairs = [map(definition.column_of, pair) for pair in definition.polymorphic.items()]
-        self._map(definition.model, definition.table, columns, pairs)
+        pairs = [
+            TableIndex(tuple(map(definition.column_of, pair)))
+            for pair in definition.polymorphic.items()
+        ]
+        own = table_indexes(definition.indexes, definition.id, definition.properties)
+        self._map(definition.model, definition.table, columns, [*pairs, *own])
 
     def map_link_table(self, links: LinkTable) -> None:
         """Map the class of a link table between two models."""
@@ -82,14 +87,17 @@ class Tables:
         model: type[object],
         table: str,
         columns: list[AnyColumn],
-        indexed: Iterable[Iterable[str]] = (),
+        indexes: Iterable[TableIndex] = (),
     ) -> None:
-        """Map a class to a new table, with its multi-column indexes."""
+        """Map a class to a new table, with indexes in addition to those of its columns."""
         # An id that refers to a row of another table is not generated.
         generates = columns[0].name == "id" and not columns[0].foreign_keys
         options = IDS_GIVEN_ONCE if generates else {}
-        indexes = [Index(None, *names) for names in indexed]
-        made = Table(table, self._metadata, *columns, *indexes, **options)
+        added = [
+            UniqueConstraint(*names) if is_unique else Index(None, *names)
+            for names, is_unique in dict.fromkeys(indexes)
+        ]
+        made = Table(table, self._metadata, *columns, *added, **options)
         self._rename_indexes(made)
         self._registry.map_imperatively(model, made)
 
@@ -158,8 +166,9 @@ def _rename_index(index: Index | UniqueConstraint, name: str) -> None:
         Index(conv(name), column, *more)
     else:
         table.constraints.remove(index)
-        column.unique = None
-        table.append_constraint(UniqueConstraint(column, name=conv(name)))
+        if not more:
+            column.unique = None
+        table.append_constraint(UniqueConstraint(column, *more, name=conv(name)))
 
 
 def make_resource(

@@ -109,7 +109,7 @@ def read_property(name: str, declared: Declaration) -> Property | None:
     if not isinstance(declared.value, Mapping):
         declared = declared.with_value({"type": declared.value})
     declared.check_keys(KEYS, NOTES)
-    column = _column_name(name, declared.mapping)
+    column = declared_column(name, declared.mapping)
     if problem := _name_problem(name, column):
         declared.add(problem)
         return None
@@ -178,7 +178,8 @@ def column_name(name: str) -> str:
     return f"{words}_" if iskeyword(words) else f"p{words}" if words[0].isdigit() else words
 
 
-def _column_name(name: str, declared: JsonObject) -> str:
+def declared_column(name: str, declared: JsonObject) -> str:
+    """Return the name of a property's column, which its declaration may set."""
     for connector in MAPPINGS:
         mapping = declared.get(connector)
         if isinstance(mapping, Mapping) and isinstance(mapping.get("columnName"), str):

@@ -1,5 +1,7 @@
 """Responses to changes that violate a database constraint."""
 
+from collections.abc import Sequence
+
 from flask import Flask, Response
 from sqlalchemy import inspect
 from sqlalchemy.exc import IntegrityError
@@ -27,21 +29,32 @@ def http_error(error: IntegrityError) -> HTTPException:
         return Conflict(REFERRED_TO)
     violated = violated_columns(error)
     if violated and (taken := _taken(violated)):
-        return ValidationError({name: [TAKEN] for name in taken})
+        return taken
     # Something that was checked before the change has been changed by another request.
     return Conflict(OVERTAKEN)
 
 
-def _taken(violated: Violated) -> list[str]:
-    """Return the properties of these columns, including hidden ones that clients may write.
+def _taken(violated: Violated) -> ValidationError | None:
+    """Return the error for values in these columns that another row has.
 
-    Empty for a model that is not served.
+    It names hidden properties, too, if clients may write them. None for a model that is not served,
+    and for columns that clients neither read nor write.
     """
     for collection in served_collections.current.values():
         if collection.rows.key.table.name == violated.table:
-            held = _columns(collection)
-            return [name for name, column in held.items() if column in violated.columns]
-    return []
+            held = _columns(collection).items()
+            names = [name for name, column in held if column in violated.columns]
+            return _error(collection.singular, names) if names else None
+    return None
+
+
+def _error(model: str, names: Sequence[str]) -> ValidationError:
+    error = ValidationError({name: [TAKEN] for name in names})
+    if len(names) > 1:
+        others = ", ".join(f"`{name}`" for name in names[:-1])
+        error.sentences = f"another {model} has the same {others} and `{names[-1]}`"
+        error.description = f"The request is not valid: {error.sentences}."
+    return error
 
 
 def _columns(collection: Collection) -> dict[str, str]:

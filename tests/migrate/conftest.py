@@ -33,14 +33,14 @@ class Project:
         with (self.folder / "config.py").open("a") as file:
             file.writelines(f"{name} = {value!r}\n" for name, value in settings.items())
 
-    def model(self, name, /, **properties):
+    def model(self, name, /, indexes=None, **properties):
         """Declare a model; `True` stands for a text that is required."""
         rules = [{"principalType": "ROLE", "principalId": "$everyone", "permission": "ALLOW"}]
         stated = {
             key: {"type": "string", "required": True} if value is True else value
             for key, value in properties.items()
         }
-        definition = {"name": name, "properties": stated, "acls": rules}
+        definition = {"name": name, "properties": stated, "acls": rules, "indexes": indexes}
         (self.folder / "models" / f"{name}.json").write_text(json.dumps(definition))
 
     def invoke(self, *arguments, **options):

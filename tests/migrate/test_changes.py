@@ -275,3 +275,14 @@ def check_format(project):
             [*ruff, *project.files()], capture_output=True, text=True, check=False
         )
         assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.both_databases
+def test_a_pair_becomes_unique_by_a_migration(notes):
+    pair = {"a_pair_with_a_name": {"keys": {"title": 1, "text": 1}, "options": {"unique": True}}}
+    notes.model("Note", indexes=pair, title=True, text="string")
+
+    done = notes.migrate()
+
+    assert "add constraint note (title, text)" in done
+    assert notes.db("check") == "The tables have what the models say.\n"
