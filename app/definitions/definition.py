@@ -188,6 +188,7 @@ def read_definition(merged: MergedModel) -> Definition:
     declared_hidden = {name for name, property_ in properties.items() if property_.hidden}
     id_property = take_id(merged, properties)
     hidden |= declared_hidden & {id_property.name}
+    hidden |= _not_included(merged.relations)
     plural = _plural(declared, source.name)
     table, table_key = _table(settings, source.name)
     definition = Definition(
@@ -313,6 +314,11 @@ def _property_names(
         for name in sorted(set(names) - {"id", *merged.properties, *times, *keys}):
             _report_unknown(name, merged, declared)
     return frozenset(names)
+
+
+def _not_included(relations: Mapping[str, Declaration]) -> set[str]:
+    """Return the relations whose options say that they cannot be included."""
+    return {name for name, each in relations.items() if each["options"].flag("disableInclude")}
 
 
 def _report_unknown(name: str, merged: MergedModel, declared: Declaration) -> None:

@@ -237,6 +237,27 @@ def test_an_id_may_be_hidden_and_properties_by_the_other_name_of_the_key(serve, 
     assert {"key", "pin"} == schemas["NewNote"]["properties"].keys()
 
 
+def test_a_relation_whose_inclusion_is_disabled_is_served_and_not_included(serve):
+    pets = {"type": "hasMany", "model": "Pet", "foreignKey": "keeperId"}
+    keeper = {
+        "name": "Keeper",
+        "relations": {"pets": {**pets, "options": {"disableInclude": True}}, "friends": pets},
+        "acls": OPEN,
+    }
+    api = serve({"keeper": keeper, "pet": {"name": "Pet", "acls": OPEN}})
+    token = api.logged_in()
+    api("POST", "/keepers", {}, token=token)
+    api("POST", "/keepers/1/pets", {}, token=token)
+
+    refused = api("GET", "/keepers?filter[include]=pets", token=token)
+    pets = api("GET", "/keepers/1/pets", token=token).json
+    included = api("GET", "/keepers/1?filter[include]=friends", token=token).json
+
+    assert refused.status_code == 400
+    assert refused.json["error"]["message"] == "There is no relation 'pets'; there are friends."
+    assert included["friends"] == pets != []
+
+
 @pytest.mark.both_databases
 def test_hidden_relations_are_not_included_and_protected_ones_not_with_other_rows(serve):
     person = {
