@@ -1,5 +1,4 @@
-# Everything happens in .venv, with the versions that requirements.txt pins; for a PYTHON=... of another
-# version than it has, in one beside it.
+# All of it uses .venv, with the versions of requirements.txt; PYTHON=... of another version, one beside it.
 PYTHON ?= python3
 version = $(shell $(1) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>&-)
 VENV := .venv
@@ -71,6 +70,8 @@ bench-%: install ## peers (LoopBack 3, needs node), threads, calls, instructions
 
 docs: $(VENV)/.installed-dev ## write the tables in docs/ that follow from the code
 	$(BIN)/python -m tools.generate
+site: $(VENV)/.installed-dev ## build docs/ as a site in build/site, whose search needs no network
+	$(BIN)/python -m tools.site
 
 dist: $(VENV)/.installed-dev ## build the sdist and the wheel in dist/
 	rm -rf dist
@@ -86,4 +87,4 @@ clean: ## remove .venv and every cache; instance/ stays
 	rm -rf .venv* build dist *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis benchmarks/loopback3/node_modules tests/oauth/provider_node/node_modules tests/openapi/client_node/node_modules tests/loopback/application/node_modules tests/pages/browser_node/node_modules
 	find app ostiary ostiary_loopback tests tools -name __pycache__ -type d -exec rm -rf {} +
 
-.PHONY: help install run test test-live test-both test-times coverage drills migration-drill lint format bench docs dist release clean
+.PHONY: help install run test test-live test-both test-times coverage drills migration-drill lint format bench docs site dist release clean
