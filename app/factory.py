@@ -13,6 +13,7 @@ from app.observability import origin
 from app.rest import routing
 from app.rest.shared_methods import check_setting
 from app.rest.views.registration import check_relations, find_dependents
+from app.storage import separate_stores
 
 from . import config, openapi, project_modules
 from .features import FEATURES, Feature, commands_of, in_order
@@ -45,6 +46,7 @@ def create_app(
     features = in_order(features)
     app.cli = Commands(commands_of(features))
     config.configure(app, overrides)
+    separate_stores(app.config)
     set_aside_others(app)
     project_modules.init_app(app)
     for feature in features:
