@@ -1,5 +1,6 @@
 """The features of the service, each declared once; `app/factory.py` sets them up."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -51,7 +52,8 @@ class Feature:
     # rules may name its methods, and its tables exist.
     is_declared: bool = False
     function: str = "init_app"
-    # The modules of its commands, where they have the same name, imported when they are called.
+    # The modules of its commands, where they have the same name, imported when they are called. For
+    # a group of another feature, which it adds commands to, a module that imports the group.
     commands: Mapping[str, str] = field(default_factory=dict)
     # The names of its models for access rules, which are without effect while it is off.
     models: tuple[str, ...] = ()
@@ -120,7 +122,7 @@ FEATURES = (
         Stage.RESOURCES,
         settings=("SECOND_FACTOR",),
         is_declared=True,
-        commands={"factors": "app.factors.cli"},
+        commands={"factors": "app.factors.cli", "users": "app.factors.cli"},
     ),
     Feature(
         "personal tokens",
@@ -155,8 +157,7 @@ FEATURES = (
         "app.users.views",
         Stage.USERS,
         commands={
-            # With those for second factors.
-            "users": "app.factors.cli",
+            "users": "app.users.commands.users",
             "tokens": "app.users.commands.access",
             "roles": "app.users.commands.access",
         },
@@ -225,6 +226,10 @@ def in_order(features: Iterable[Feature]) -> list[Feature]:
     return sorted(features, key=lambda feature: feature.stage)
 
 
-def commands_of(features: Iterable[Feature]) -> dict[str, str]:
+def commands_of(features: Iterable[Feature]) -> dict[str, list[str]]:
     """Return the modules of the features' commands, by their names."""
-    return {name: module for feature in features for name, module in feature.commands.items()}
+    found = defaultdict[str, list[str]](list)
+    for feature in features:
+        for name, module in feature.commands.items():
+            found[name].append(module)
+    return found

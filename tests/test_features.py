@@ -2,6 +2,7 @@
 
 import json
 import random
+from importlib import import_module
 
 import pytest
 
@@ -111,8 +112,18 @@ def test_the_list_is_in_the_order_of_the_stages_and_each_name_is_given_once():
 
     assert in_order(FEATURES) == list(FEATURES)
     assert len({*names}) == len(names)
-    commands = [command for feature in FEATURES for command in feature.commands]
-    assert sorted(commands_of(FEATURES)) == sorted(commands)
+
+
+def test_features_that_declare_the_same_command_mean_the_same_group():
+    for name, modules in commands_of(FEATURES).items():
+        assert len({id(getattr(import_module(module), name)) for module in modules}) == 1, name
+
+
+def test_without_second_factors_users_have_no_commands_for_them():
+    commands = commands_of(feature for feature in FEATURES if feature.name != "second factors")
+
+    assert "factors" not in commands
+    assert commands["users"] == ["app.users.commands.users"]
 
 
 def test_features_of_one_stage_may_be_set_up_in_any_order(make, settings):
