@@ -24,12 +24,11 @@ from app.users.sessions.cookies import (
     set_second_step_cookie,
 )
 
-from . import login
+from . import clients, login
 from .client import ProviderClient
 from .configuration import ProviderRoute, configure
 from .errors import LoginError
 from .flows import FLOW_LIFETIME, new_browser_token, purge_batch
-from .linking import clients
 from .models import MAX_ISSUER, LoginFlow
 from .schemas import MAX_CODE, IdTokenSchema
 
