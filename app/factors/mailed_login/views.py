@@ -29,6 +29,7 @@ from app.users.sessions.cookies import (
     set_login_flow_cookie,
 )
 from app.users.sessions.tokens import IssuedToken
+from app.users.views.sessions import respond_with_token
 
 from . import service
 
@@ -97,10 +98,7 @@ def request_code(body: Body) -> Response:
 )
 def log_in(body: Body) -> Response:
     """Log in with a mailed code; the email counts as verified from then on."""
-    token = service.log_in(**body)
-    response = jsonify(AccessTokenSchema().dump(token))
-    set_cookie(response, token.id, token.ttl, token.remember_me)
-    return response
+    return respond_with_token(service.log_in(**body))
 
 
 @bp.get("/login-code")
