@@ -41,6 +41,9 @@ MAX_TRIES = 5
 LOGIN_SCOPE = "login-code"
 # The `reason` of a failed login.
 MAILED_CODE = "mailed code"
+# The throttles of requests for codes: for an email by a client, for a recipient, and by a client.
+CODE_EMAIL, CODE_RECIPIENT = "mail_login_email", "mail_login_recipient"
+CODE_ADDRESS = "mail_login_address"
 
 
 class LoginCode(Model):
@@ -84,10 +87,10 @@ def request_code(email: object, realm: object = None) -> str:
     """
     address, within = read_address(email, realm)
     network = current_network()
-    throttles.count(throttles.MAIL_LOGIN_ADDRESS, network)
+    throttles.count(CODE_ADDRESS, network)
     account = find_enabled_account(address, within)
-    by_client = throttles.MAIL_LOGIN_EMAIL, network
-    if not is_within_budget(by_client, throttles.MAIL_LOGIN_RECIPIENT, address, within, account):
+    by_client = CODE_EMAIL, network
+    if not is_within_budget(by_client, CODE_RECIPIENT, address, within, account):
         return new_token()
     try:
         return _issue_ticket(account, address)
