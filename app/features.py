@@ -52,8 +52,8 @@ class Feature:
     # rules may name its methods, and its tables exist.
     is_declared: bool = False
     function: str = "init_app"
-    # The modules of its commands, where they have the same name, imported when they are called. For
-    # a group of another feature, which it adds commands to, a module that imports the group.
+    # The modules of its commands, where they have the same name, imported when they are called. A
+    # module may also add commands to a group that another feature declares.
     commands: Mapping[str, str] = field(default_factory=dict)
     # The names of its models for access rules, which are without effect while it is off.
     models: tuple[str, ...] = ()

@@ -78,7 +78,8 @@ class Endpoint:
     # Called with the grant, the arguments of the path and, for a marshmallow schema, `body`. The
     # return value is dumped by `answer`, unless it is a response.
     view: View
-    # Whom it permits, unless rules decide otherwise: EVERYONE for a view that checks credentials.
+    # Whom it permits, unless rules decide otherwise, such as EVERYONE for a view that checks
+    # credentials itself.
     permits: Principal | None = None
     body: SchemaSpec = None
     # None: the response is 204 without content.
