@@ -22,6 +22,7 @@ def init_app(app: Flask) -> None:
 
     Raises ConfigurationError without the extra, or for a URL for which browsers have no passkeys.
     """
+    kinds.register_list(app, kinds.PASSKEY, service.held.find_all)
     kinds.register_reset(app, service.held.reset)
     credential_schema.set(app, AssertionSchema)
     if not app.config["PASSKEYS"]:
