@@ -175,7 +175,7 @@ FEATURES = (
     Feature("metrics", "app.metrics.setup", Stage.SERVED, settings=("METRICS_ENABLED",)),
     Feature(
         "identity providers",
-        "app.oauth",
+        "app.oauth.setup",
         Stage.SERVED,
         settings=("PROVIDERS",),
         commands={"providers": "app.oauth.cli"},
