@@ -50,7 +50,10 @@ def create_app(
     set_aside_others(app)
     project_modules.init_app(app)
     for feature in features:
-        if feature.is_declared or feature.is_on(app.config):
+        is_on = feature.is_on(app.config)
+        if is_on and feature.extra:
+            config.require_extra(feature.settings[0], feature.extra, *feature.libraries)
+        if is_on or feature.is_declared:
             feature.load()(app)
 
     off = [feature for feature in features if not feature.is_on(app.config)]

@@ -48,6 +48,9 @@ class Feature:
     stage: Stage
     # The settings that must all be set for it to be on; without any, it is always on.
     settings: tuple[str, ...] = ()
+    # The extra that it needs, with the names of the libraries that the extra installs.
+    extra: str = ""
+    libraries: tuple[str, ...] = ()
     # Whether the module is also imported and called while it is off, when it serves nothing:
     # rules may name its methods, and its tables exist.
     is_declared: bool = False
@@ -114,6 +117,8 @@ FEATURES = (
         "app.factors.passkeys",
         Stage.RESOURCES,
         settings=("PASSKEYS",),
+        extra="mfa",
+        libraries=("webauthn",),
         is_declared=True,
     ),
     Feature(
@@ -121,6 +126,8 @@ FEATURES = (
         "app.factors.setup",
         Stage.RESOURCES,
         settings=("SECOND_FACTOR",),
+        extra="mfa",
+        libraries=("pyotp", "segno", "cryptography"),
         is_declared=True,
         commands={"factors": "app.factors.cli", "users": "app.factors.cli"},
     ),
@@ -172,12 +179,21 @@ FEATURES = (
     ),
     Feature("CORS", "app.http.cors", Stage.SERVED, settings=("CORS_ORIGINS",)),
     Feature("explorer", "app.explorer", Stage.SERVED, settings=("EXPLORER_ENABLED",)),
-    Feature("metrics", "app.metrics.setup", Stage.SERVED, settings=("METRICS_ENABLED",)),
+    Feature(
+        "metrics",
+        "app.metrics.setup",
+        Stage.SERVED,
+        settings=("METRICS_ENABLED",),
+        extra="metrics",
+        libraries=("prometheus_client",),
+    ),
     Feature(
         "identity providers",
-        "app.oauth.setup",
+        "app.oauth.views",
         Stage.SERVED,
         settings=("PROVIDERS",),
+        extra="oidc",
+        libraries=("authlib", "joserfc"),
         commands={"providers": "app.oauth.cli"},
     ),
     Feature(

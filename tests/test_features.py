@@ -2,13 +2,16 @@
 
 import json
 import random
+from configparser import ConfigParser
 from importlib import import_module
 
 import pytest
 
 from app.access.policy import compiled_rules
+from app.config import ConfigurationError
 from app.features import FEATURES, commands_of, in_order
 from tests.definitions.conftest import running_a_command
+from tests.support.installation import ROOT
 from tests.support.second_factors import FACTOR_KEY
 
 # The value of a setting that switches a feature off.
@@ -124,6 +127,22 @@ def test_without_second_factors_users_have_no_commands_for_them():
 
     assert "factors" not in commands
     assert commands["users"] == ["app.users.commands.users"]
+
+
+@pytest.mark.parametrize(
+    "feature", [feature for feature in FEATURES if feature.extra], ids=lambda feature: feature.name
+)
+def test_without_the_libraries_of_its_extra_a_feature_names_it(
+    make, settings, monkeypatch, feature
+):
+    extras = ConfigParser()
+    extras.read(ROOT / "setup.cfg")
+    monkeypatch.setattr("app.config.find_spec", lambda name: name not in feature.libraries)
+
+    with pytest.raises(ConfigurationError, match=f"^{feature.settings[0]} .* {feature.extra};"):
+        make(**settings)
+
+    assert feature.extra in extras["options.extras_require"]
 
 
 def test_features_of_one_stage_may_be_set_up_in_any_order(make, settings):
