@@ -25,10 +25,11 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print an arr
 class Commands(AppGroup):
     """The service's commands, imported when they are called.
 
-    `modules` maps each command to its module, where it has the same name.
+    `modules` maps each command to its modules, where it has the same name: the one that declares
+    it, and those that add commands to a group.
     """
 
-    def __init__(self, modules: Mapping[str, str]) -> None:
+    def __init__(self, modules: Mapping[str, Sequence[str]]) -> None:
         super().__init__()
         self._modules = modules
 
@@ -40,7 +41,8 @@ class Commands(AppGroup):
         """Return a command from its module."""
         if cmd_name not in self._modules:
             return super().get_command(ctx, cmd_name)
-        command: click.Command = getattr(import_module(self._modules[cmd_name]), cmd_name)
+        *_, module = map(import_module, self._modules[cmd_name])
+        command: click.Command = getattr(module, cmd_name)
         return command
 
 

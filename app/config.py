@@ -26,10 +26,6 @@ PROJECT_FILES = {
     "PROJECT_FILE": "project.py",
     "TEMPLATES_FOLDER": "templates",
 }
-# LoopBack 3's names for the connector of file stores.
-STORE_CONNECTORS = ("loopback-component-storage", "storage")
-# Supported providers of file stores; the first one is the default.
-STORE_PROVIDERS = ("filesystem", "amazon")
 # Environment variables with a name of their own instead of the prefix.
 ENVIRONMENT_NAMES = {
     "SQLALCHEMY_DATABASE_URI": "DATABASE_URL",
@@ -88,22 +84,7 @@ def configure(app: Flask, overrides: Mapping[str, object] | None) -> None:
     _refuse_unknown(app, given, known)
     app.config.update(given)
     app.config.update(_load({name: given[name] for name in given if name in known}))
-    _separate_stores(app.config)
     app.config["MAX_CONTENT_LENGTH"] = app.config["MAX_BODY_BYTES"]
-
-
-def _separate_stores(settings: Config) -> None:
-    """Move data sources that are file stores, as in LoopBack 3, to STORES."""
-    sources = settings["DATA_SOURCES"]
-    found = {name: entry for name, entry in sources.items() if _is_store(entry)}
-    settings["STORES"] = {**found, **settings["STORES"]}
-    settings["DATA_SOURCES"] = {name: sources[name] for name in sources if name not in found}
-
-
-def _is_store(entry: object) -> bool:
-    if not isinstance(entry, dict) or entry.get("connector") not in STORE_CONNECTORS:
-        return False
-    return entry.get("provider", STORE_PROVIDERS[0]) in STORE_PROVIDERS
 
 
 def read_project_files(folder: str) -> dict[str, Any]:

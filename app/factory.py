@@ -13,6 +13,7 @@ from app.observability import origin
 from app.rest import routing
 from app.rest.shared_methods import check_setting
 from app.rest.views.registration import check_relations, find_dependents
+from app.storage import separate_stores
 
 from . import config, openapi, project_modules
 from .features import FEATURES, Feature, commands_of, in_order
@@ -45,10 +46,14 @@ def create_app(
     features = in_order(features)
     app.cli = Commands(commands_of(features))
     config.configure(app, overrides)
+    separate_stores(app.config)
     set_aside_others(app)
     project_modules.init_app(app)
     for feature in features:
-        if feature.is_declared or feature.is_on(app.config):
+        is_on = feature.is_on(app.config)
+        if is_on and feature.extra:
+            config.require_extra(feature.settings[0], feature.extra, *feature.libraries)
+        if is_on or feature.is_declared:
             feature.load()(app)
 
     off = [feature for feature in features if not feature.is_on(app.config)]

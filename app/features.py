@@ -1,5 +1,6 @@
 """The features of the service, each declared once; `app/factory.py` sets them up."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -47,11 +48,15 @@ class Feature:
     stage: Stage
     # The settings that must all be set for it to be on; without any, it is always on.
     settings: tuple[str, ...] = ()
+    # The extra that it needs, with the names of the libraries that the extra installs.
+    extra: str = ""
+    libraries: tuple[str, ...] = ()
     # Whether the module is also imported and called while it is off, when it serves nothing:
     # rules may name its methods, and its tables exist.
     is_declared: bool = False
     function: str = "init_app"
-    # The modules of its commands, where they have the same name, imported when they are called.
+    # The modules of its commands, where they have the same name, imported when they are called. A
+    # module may also add commands to a group that another feature declares.
     commands: Mapping[str, str] = field(default_factory=dict)
     # The names of its models for access rules, which are without effect while it is off.
     models: tuple[str, ...] = ()
@@ -112,6 +117,8 @@ FEATURES = (
         "app.factors.passkeys",
         Stage.RESOURCES,
         settings=("PASSKEYS",),
+        extra="mfa",
+        libraries=("webauthn",),
         is_declared=True,
     ),
     Feature(
@@ -119,8 +126,10 @@ FEATURES = (
         "app.factors.setup",
         Stage.RESOURCES,
         settings=("SECOND_FACTOR",),
+        extra="mfa",
+        libraries=("pyotp", "segno", "cryptography"),
         is_declared=True,
-        commands={"factors": "app.factors.cli"},
+        commands={"factors": "app.factors.cli", "users": "app.factors.cli"},
     ),
     Feature(
         "personal tokens",
@@ -155,8 +164,7 @@ FEATURES = (
         "app.users.views",
         Stage.USERS,
         commands={
-            # With those for second factors.
-            "users": "app.factors.cli",
+            "users": "app.users.commands.users",
             "tokens": "app.users.commands.access",
             "roles": "app.users.commands.access",
         },
@@ -171,12 +179,21 @@ FEATURES = (
     ),
     Feature("CORS", "app.http.cors", Stage.SERVED, settings=("CORS_ORIGINS",)),
     Feature("explorer", "app.explorer", Stage.SERVED, settings=("EXPLORER_ENABLED",)),
-    Feature("metrics", "app.metrics.setup", Stage.SERVED, settings=("METRICS_ENABLED",)),
+    Feature(
+        "metrics",
+        "app.metrics.setup",
+        Stage.SERVED,
+        settings=("METRICS_ENABLED",),
+        extra="metrics",
+        libraries=("prometheus_client",),
+    ),
     Feature(
         "identity providers",
-        "app.oauth",
+        "app.oauth.views",
         Stage.SERVED,
         settings=("PROVIDERS",),
+        extra="oidc",
+        libraries=("authlib", "joserfc"),
         commands={"providers": "app.oauth.cli"},
     ),
     Feature(
@@ -225,6 +242,10 @@ def in_order(features: Iterable[Feature]) -> list[Feature]:
     return sorted(features, key=lambda feature: feature.stage)
 
 
-def commands_of(features: Iterable[Feature]) -> dict[str, str]:
+def commands_of(features: Iterable[Feature]) -> dict[str, list[str]]:
     """Return the modules of the features' commands, by their names."""
-    return {name: module for feature in features for name, module in feature.commands.items()}
+    found = defaultdict[str, list[str]](list)
+    for feature in features:
+        for name, module in feature.commands.items():
+            found[name].append(module)
+    return found

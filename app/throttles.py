@@ -42,11 +42,11 @@ from app.errors import ModelNotFound, SecondFactorRequired, TooManyRequests
 from app.observability.origin import current_origin
 from app.times import now
 
-# The throttles; the figures of each are in the field of this name of ThrottlesSchema.
+# The throttles of users and mails; features name their own. The figures of each are in the field of
+# its name of ThrottlesSchema.
 LOGIN_IDENTITY = "login_identity"
 LOGIN_ADDRESS = "login_address"
 PASSWORD_CHECK = "password_check"  # noqa: S105 the name of a throttle
-FACTOR_CHECK = "factor_check"
 CREDENTIAL = "credential"
 REGISTRATION = "registration"
 RESET_EMAIL = "reset_email"
@@ -57,11 +57,6 @@ VERIFICATION_USER = "verification_user"
 VERIFICATION_ADDRESS = "verification_address"
 MAIL_RECIPIENT = "mail_recipient"
 NOTICE_USER = "notice_user"
-PROVIDER_LOGIN = "provider_login"
-PASSKEY_LOGIN = "passkey_login"
-MAIL_LOGIN_EMAIL = "mail_login_email"
-MAIL_LOGIN_RECIPIENT = "mail_login_recipient"
-MAIL_LOGIN_ADDRESS = "mail_login_address"
 
 #: Maximum locks in one response, those that last longest.
 MAX_LOCKS = 1000

@@ -2,12 +2,16 @@
 
 import json
 import random
+from configparser import ConfigParser
+from importlib import import_module
 
 import pytest
 
 from app.access.policy import compiled_rules
+from app.config import ConfigurationError
 from app.features import FEATURES, commands_of, in_order
 from tests.definitions.conftest import running_a_command
+from tests.support.installation import ROOT
 from tests.support.second_factors import FACTOR_KEY
 
 # The value of a setting that switches a feature off.
@@ -111,8 +115,34 @@ def test_the_list_is_in_the_order_of_the_stages_and_each_name_is_given_once():
 
     assert in_order(FEATURES) == list(FEATURES)
     assert len({*names}) == len(names)
-    commands = [command for feature in FEATURES for command in feature.commands]
-    assert sorted(commands_of(FEATURES)) == sorted(commands)
+
+
+def test_features_that_declare_the_same_command_mean_the_same_group():
+    for name, modules in commands_of(FEATURES).items():
+        assert len({id(getattr(import_module(module), name)) for module in modules}) == 1, name
+
+
+def test_without_second_factors_users_have_no_commands_for_them():
+    commands = commands_of(feature for feature in FEATURES if feature.name != "second factors")
+
+    assert "factors" not in commands
+    assert commands["users"] == ["app.users.commands.users"]
+
+
+@pytest.mark.parametrize(
+    "feature", [feature for feature in FEATURES if feature.extra], ids=lambda feature: feature.name
+)
+def test_without_the_libraries_of_its_extra_a_feature_names_it(
+    make, settings, monkeypatch, feature
+):
+    extras = ConfigParser()
+    extras.read(ROOT / "setup.cfg")
+    monkeypatch.setattr("app.config.find_spec", lambda name: name not in feature.libraries)
+
+    with pytest.raises(ConfigurationError, match=f"^{feature.settings[0]} .* {feature.extra};"):
+        make(**settings)
+
+    assert feature.extra in extras["options.extras_require"]
 
 
 def test_features_of_one_stage_may_be_set_up_in_any_order(make, settings):

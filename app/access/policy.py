@@ -38,6 +38,7 @@ from .rules import (
     check_methods,
     check_owners,
     parse_rules,
+    rules_of_methods,
 )
 
 CREATE = "create"
@@ -196,7 +197,8 @@ def install_rules(app: Flask, declared: ModelRules) -> None:
     replaced = (app.config["ACLS"] or {}).get(model)
     try:
         form = FORMS[app.config["ID_TYPE"]]
-        given = declared.rules if replaced is None else parse_rules(replaced, methods, form)
+        own = *rules_of_methods(declared.methods), *declared.rules
+        given = own if replaced is None else parse_rules(replaced, methods, form)
         rules = [*declared.kept, *given]
         check_methods(rules, methods)
         check_owners(rules, owned)

@@ -1,5 +1,6 @@
 """Access rules for the methods of a model, scored as in LoopBack 3 when one is first called."""
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -134,6 +135,10 @@ class RuledMethod(Protocol):
         """Its access type."""
 
     @property
+    def permits(self) -> Principal | None:
+        """Whom it permits itself."""
+
+    @property
     def owned(self) -> bool:
         """Whether its rows have owners; rules for $owner apply to no others."""
 
@@ -155,12 +160,21 @@ class ModelRules:
 
     model: str
     methods: Sequence[RuledMethod]
-    # The rules, which those of the setting ACLS replace.
+    # The rules in addition to those of the methods; those of the setting ACLS replace both.
     rules: Sequence[Rule]
     # Rules that ACLS does not replace.
     kept: Sequence[Rule] = ()
     # The roles that depend on the row.
     dynamic: Mapping[str, DynamicRole] = field(default_factory=dict)
+
+
+def rules_of_methods(methods: Iterable[RuledMethod]) -> list[Rule]:
+    """Return the rules that allow methods to those whom they permit themselves, by principal."""
+    permitted = defaultdict[Principal, list[str]](list)
+    for method in methods:
+        if method.permits is not None:
+            permitted[method.permits].append(method.method)
+    return [allow(principal, *names) for principal, names in permitted.items()]
 
 
 @dataclass(frozen=True)

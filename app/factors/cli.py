@@ -1,5 +1,7 @@
 """The commands `ostiary factors`, and the commands of `ostiary users` for second factors."""
 
+from itertools import chain
+
 import click
 
 from app.commands import CommandGroup, json_option, print_rows
@@ -7,10 +9,7 @@ from app.users.commands.arguments import user_argument
 from app.users.commands.users import users
 from app.users.models import User
 
-from . import steps
-from .models import Factor
-from .passkeys import service as passkeys
-from .passkeys.models import Passkey
+from . import kinds, steps
 from .totp import service as totp
 
 __all__ = ["factors", "users"]
@@ -31,10 +30,8 @@ def rotate_keys() -> None:
 @json_option
 def list_(user: User, as_json: bool) -> None:
     """List the second factors and passkeys of the user EMAIL."""
-    held: list[tuple[str, Factor | Passkey]] = [
-        *(("totp", row) for row in totp.held.find_all(user.id)),
-        *(("passkey", row) for row in passkeys.held.find_all(user.id)),
-    ]
+    own = ((kinds.TOTP, row) for row in totp.held.find_all(user.id))
+    held = chain(own, kinds.list_factors(user.id))
     rows = ((row.id, kind, row.name, row.created, row.last_used) for kind, row in held)
     print_rows(FACTOR_COLUMNS, rows, as_json)
 

@@ -4,14 +4,14 @@ from flask import request
 
 from app import errors
 from app.access.identity import current_identity
-from app.access.rules import EXECUTE
+from app.access.rules import EVERYONE, EXECUTE
 from app.fields.base import Schema, Text
 from app.ids import Id
 from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.accounts import address_proofs
 from app.users.names import MAX_EMAIL_LENGTH
-from app.users.resource import permit_everyone, users
+from app.users.resource import users
 from app.users.schemas import check_email
 from app.users.sessions.cookies import SECOND_STEP_COOKIE
 
@@ -25,8 +25,6 @@ IN_A_SESSION = {"email": ["is taken in a session only"]}
 WRONG_CODE = errors.ValidationError(address_proofs.WRONG_CODE)
 # The error of a caller with neither a session nor a ticket.
 NOBODY = errors.AuthorizationRequired(), errors.InvalidToken(), errors.InvalidTicket()
-
-permit_everyone("requestEmailCode", "confirmEmailCode")
 
 
 class EmailCodeRequestSchema(Schema):
@@ -59,6 +57,7 @@ def _is_served(settings: Settings) -> bool:
     "requestEmailCode",
     EXECUTE,
     "POST /email-code",
+    permits=EVERYONE,
     body=EmailCodeRequestSchema,
     token_optional=True,
     errors=(*NOBODY, errors.ValidationError(IN_A_SESSION), THROTTLED),
@@ -79,6 +78,7 @@ def request_code(body: Body) -> None:
     "confirmEmailCode",
     EXECUTE,
     "POST /email-code/confirm",
+    permits=EVERYONE,
     body=EmailCodeSchema,
     token_optional=True,
     errors=(*NOBODY, WRONG_CODE),

@@ -1,6 +1,6 @@
 """The kinds of second factors; features register the kinds that they implement."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from flask import Flask
@@ -9,6 +9,8 @@ from sqlalchemy import ColumnElement, select
 from app.database.session import db
 from app.ids import Id
 from app.state import AppState
+
+from .models import HeldFactor
 
 # The kinds of authenticator apps' codes, the default; of recovery codes; and of passkeys.
 TOTP, RECOVERY, PASSKEY = "totp", "recovery", "passkey"
@@ -34,6 +36,8 @@ class FactorKind(Protocol):
         ...
 
 
+# Returns a user's factors of a kind.
+FindFactors = Callable[[Id], Sequence[HeldFactor]]
 # Deletes a user's factors of a kind. Called in a transaction.
 Reset = Callable[[Id], None]
 
@@ -51,6 +55,7 @@ class Enrolment(Protocol):
 
 
 _kinds = AppState[dict[str, FactorKind]]("kinds of factors", factory=lambda _app: {})
+_lists = AppState[dict[str, FindFactors]]("lists of factors", factory=lambda _app: {})
 _resets = AppState[list[Reset]]("resets of factors", factory=lambda _app: [])
 _enrolments = AppState[dict[str, Enrolment]]("enrolments", factory=lambda _app: {})
 
@@ -60,6 +65,18 @@ def register(app: Flask, name: str, kind: FactorKind, enrolment: Enrolment | Non
     _kinds.of(app)[name] = kind
     if enrolment is not None:
         _enrolments.of(app)[name] = enrolment
+
+
+def register_list(app: Flask, name: str, find_all: FindFactors) -> None:
+    """Register the list of users' factors of a kind, also if it is switched off."""
+    _lists.of(app)[name] = find_all
+
+
+def list_factors(user_id: Id) -> Iterator[tuple[str, HeldFactor]]:
+    """Yield the factors of a user in the registered lists, with their kinds."""
+    for name, find_all in _lists.current.items():
+        for row in find_all(user_id):
+            yield name, row
 
 
 def register_reset(app: Flask, *resets: Reset) -> None:

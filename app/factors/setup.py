@@ -5,7 +5,6 @@ from importlib import import_module
 from flask import Flask
 
 from app.access.policy import factor_kinds
-from app.config import require_extra
 from app.users.sessions import login_methods
 from app.users.sessions.login import second_step
 
@@ -29,7 +28,6 @@ def init_app(app: Flask) -> None:
 
 
 def _add_authenticator_apps(app: Flask) -> None:
-    require_extra("SECOND_FACTOR", "mfa", "pyotp", "segno", "cryptography")
     made = import_module("app.factors.totp.codes").Codes(app.config["FACTOR_KEYS"])
     totp.codes.set(app, made)
     kinds.register(app, kinds.TOTP, totp, totp)

@@ -21,7 +21,7 @@ from app.errors import (
 )
 from app.ids import Id
 from app.observability.origin import current_origin
-from app.throttles import CREDENTIAL, FACTOR_CHECK, count, count_failure
+from app.throttles import CREDENTIAL, count, count_failure
 from app.users.accounts.credentials import record_credential_change
 from app.users.models import TICKET_SCOPE, AccessToken, User, token_digest, user_model
 from app.users.sessions.assurance import REAUTHENTICATION, note_authentication
@@ -40,6 +40,8 @@ MAX_ATTEMPTS = 5
 REQUIRED = "required"
 # The `reason` of a failed login.
 WRONG_FACTOR = "second factor"
+# The throttle of wrong second factors.
+FACTOR_CHECK = "factor_check"
 
 
 def is_due(user_id: Id, methods: Collection[str]) -> bool:

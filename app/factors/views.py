@@ -6,11 +6,11 @@ from flask import Response, request
 
 from app import errors, ids
 from app.access.identity import LiveToken, current_identity
-from app.access.rules import EXECUTE, READ, WRITE
+from app.access.rules import EVERYONE, EXECUTE, OWNER, READ, WRITE
 from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.models import User
-from app.users.resource import permit_everyone, permit_owner, users
+from app.users.resource import users
 from app.users.sessions import login
 from app.users.sessions.assurance import NOT_RECENT, require_recent
 from app.users.sessions.cookies import (
@@ -42,16 +42,6 @@ UNKNOWN_FACTOR = errors.ModelNotFound("factor", 1)
 NOT_PROVED = errors.EmailProofRequired()
 THROTTLED = errors.TooManyRequests(60)
 
-permit_everyone("loginWithFactor", "enrolAtLogin")
-permit_owner(
-    "__create__factors",
-    "confirmFactor",
-    "__get__factors",
-    "__destroyById__factors",
-    "__create__recoveryCodes",
-    "__get__recoveryCodes",
-)
-
 
 def _is_served(settings: Settings) -> bool:
     return bool(settings["SECOND_FACTOR"])
@@ -65,6 +55,7 @@ def _has_any_factors(settings: Settings) -> bool:
     "loginWithFactor",
     EXECUTE,
     "POST /login/factor",
+    permits=EVERYONE,
     body=SecondStepSchema,
     answer=LoginSchema,
     errors=(
@@ -90,6 +81,7 @@ def login_with_factor(body: Body) -> Response:
     "enrolAtLogin",
     EXECUTE,
     "POST /login/enrol",
+    permits=EVERYONE,
     body=EnrolmentSchema,
     answer=NewFactorSchema,
     errors=(errors.InvalidTicket(), NOT_PROVED, UNKNOWN_KIND),
@@ -107,6 +99,7 @@ def enrol_at_login(body: Body) -> object:
     "__create__factors",
     WRITE,
     "POST /<id>/factors/totp",
+    permits=OWNER,
     body=FactorNameSchema,
     answer=NewFactorSchema,
     errors=(NOT_RECENT, NOT_PROVED, TOO_MANY_FACTORS),
@@ -125,6 +118,7 @@ def enrol(user: User, body: Body) -> totp.NewFactor:
     "confirmFactor",
     EXECUTE,
     "POST /<id>/factors/totp/confirm",
+    permits=OWNER,
     body=CodeSchema,
     errors=(errors.SecondFactorFailed(), NOT_RECENT, NOT_PROVED, THROTTLED),
     is_served=_is_served,
@@ -140,6 +134,7 @@ def confirm(user: User, body: Body) -> None:
     "__get__factors",
     READ,
     "GET /<id>/factors",
+    permits=OWNER,
     answer=[FactorSchema],
     is_served=_is_served,
 )
@@ -152,6 +147,7 @@ def list_(user: User) -> Sequence[Factor]:
     "__destroyById__factors",
     WRITE,
     "DELETE /<id>/factors/<fk>",
+    permits=OWNER,
     body=ProofSchema,
     errors=(
         errors.SecondFactorFailed(),
@@ -183,6 +179,7 @@ def reset(user: User) -> None:
     "__create__recoveryCodes",
     WRITE,
     "POST /<id>/recoveryCodes",
+    permits=OWNER,
     answer=RecoveryCodesSchema,
     errors=(NOT_RECENT, NO_FACTOR, THROTTLED),
     is_served=_is_served,
@@ -197,6 +194,7 @@ def renew_recovery_codes(user: User) -> Mapping[str, object]:
     "__get__recoveryCodes",
     READ,
     "GET /<id>/recoveryCodes",
+    permits=OWNER,
     answer=CodesLeftSchema,
     is_served=_is_served,
 )

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from flask import Flask
 from gunicorn.arbiter import Arbiter
 
-from app.config import require_extra
 from app.state import AppState
 
 if TYPE_CHECKING:
@@ -49,9 +48,5 @@ def on_exit(server: Arbiter) -> None:
 
 
 def init_app(app: Flask) -> None:
-    """Prepare the metrics that gunicorn's hooks open; raise ConfigurationError without the library.
-
-    Commands and other servers count nothing.
-    """
-    require_extra("METRICS_ENABLED", "metrics", "prometheus_client")
+    """Prepare the metrics that gunicorn's hooks open; commands and other servers count nothing."""
     metrics.set(app, import_module("app.metrics.exposition").Metrics(app))

@@ -1,13 +1,15 @@
 """Login by OpenID Connect and OAuth 2.0 providers."""
 
-from importlib import import_module
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from flask import Flask
+from app.state import AppState
 
-from app.config import require_extra
+if TYPE_CHECKING:
+    # Only imported if there are providers: they require the connector, and libraries of an extra.
+    from .client import ProviderClient
 
-
-def init_app(app: Flask) -> None:
-    """Serve the configured providers; raise ConfigurationError if the libraries are missing."""
-    require_extra("PROVIDERS", "oidc", "authlib", "joserfc")
-    import_module("app.oauth.views").init_app(app)
+# The clients of the app's providers by name.
+clients: "AppState[Mapping[str, ProviderClient]]" = AppState(
+    "clients of providers", lambda _app: {}
+)

@@ -6,8 +6,8 @@ import click
 
 from app.commands import CommandGroup
 
+from . import clients
 from .errors import ProviderError
-from .linking import clients
 
 if TYPE_CHECKING:
     from .client import ProviderClient

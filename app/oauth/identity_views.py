@@ -5,17 +5,15 @@ from collections.abc import Sequence
 from flask import Flask
 
 from app import errors, ids
-from app.access.rules import READ, WRITE
+from app.access.rules import OWNER, READ, WRITE
 from app.settings import Settings
 from app.users.models import User
-from app.users.resource import permit_owner, users
+from app.users.resource import users
 from app.users.sessions import login_methods
 
 from . import linking
 from .models import ExternalIdentity
 from .schemas import IdentitySchema
-
-permit_owner("__get__identities", "__destroyById__identities")
 
 
 def init_app(app: Flask) -> None:
@@ -31,6 +29,7 @@ def _is_served(settings: Settings) -> bool:
     "__get__identities",
     READ,
     "GET /<id>/identities",
+    permits=OWNER,
     answer=[IdentitySchema],
     is_served=_is_served,
 )
@@ -43,6 +42,7 @@ def identities(user: User) -> Sequence[ExternalIdentity]:
     "__destroyById__identities",
     WRITE,
     "DELETE /<id>/identities/<fk>",
+    permits=OWNER,
     errors=(errors.LastCredential(), errors.ModelNotFound("identity", 1)),
     is_served=_is_served,
 )

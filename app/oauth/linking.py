@@ -1,6 +1,6 @@
-"""Users' identities at providers, linking them, and the clients of an app's providers."""
+"""Users' identities at providers, and linking them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from flask import current_app
@@ -12,7 +12,6 @@ from app.audit.entries import Action, record, record_all
 from app.database.session import db, transaction
 from app.ids import Id
 from app.signals import emit_after_commit, identity_linked, identity_unlinked
-from app.state import AppState
 from app.times import now
 from app.users.accounts.credentials import announce_verified, claim_account
 from app.users.accounts.lookup import find_user, get_user
@@ -22,24 +21,19 @@ from app.users.sessions import login_methods
 from app.users.sessions.login_methods import LoginMethod
 from app.users.sessions.tokens import delete_scoped, lock
 
+from . import clients
 from .errors import LoginError
 from .models import ExternalIdentity
 from .profiles import Profile
 
 if TYPE_CHECKING:
     # Only imported if there are providers: they require the connector, and libraries of an extra.
-    from .client import ProviderClient
     from .configuration import Provider
 
 #: Maximum number of a user's identities.
 MAX_IDENTITIES = 50
 # Retries of a login after a conflict with a concurrent one of the same identity or email.
 ATTEMPTS = 3
-
-# The clients of the app's providers by name.
-clients: "AppState[Mapping[str, ProviderClient]]" = AppState(
-    "clients of providers", lambda _app: {}
-)
 
 
 def find_or_join(provider: "Provider", profile: Profile) -> ExternalIdentity:

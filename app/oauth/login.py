@@ -14,7 +14,7 @@ from app.errors import EmailNotVerified, LoginFailed, TooManyRequests
 from app.ids import Id
 from app.observability.origin import current_network
 from app.signals import emit, identity_login
-from app.throttles import LOGIN_ADDRESS, PROVIDER_LOGIN, count, count_failure
+from app.throttles import LOGIN_ADDRESS, count, count_failure
 from app.times import now
 from app.users.accounts.lookup import get_user
 from app.users.sessions.login import login_identified
@@ -30,6 +30,8 @@ from .models import ExternalIdentity
 from .openid import LEEWAY, MAX_AGE
 from .profiles import Profile
 
+# The throttle of logins that a client begins.
+PROVIDER_LOGIN = "provider_login"
 # The log line of a refused login.
 REFUSAL = "a login by %s failed: %s"
 

@@ -13,23 +13,21 @@ from app.access.identity import COOKIE, QUERY, LiveToken, current_identity
 from app.database.purging import purger
 from app.errors import AccessDenied, AccountExists, SecondFactorRequired
 from app.rest.requests.bodies import read_body
-from app.users.schemas import AccessTokenSchema
 from app.users.sessions.assurance import require_recent_of_strong
 from app.users.sessions.cookies import (
     cookie_flags,
     has_secure_cookies,
     require_same_site,
-    set_cookie,
     set_login_cookies,
     set_second_step_cookie,
 )
+from app.users.views.sessions import respond_with_token
 
-from . import login
+from . import clients, login
 from .client import ProviderClient
 from .configuration import ProviderRoute, configure
 from .errors import LoginError
 from .flows import FLOW_LIFETIME, new_browser_token, purge_batch
-from .linking import clients
 from .models import MAX_ISSUER, LoginFlow
 from .schemas import MAX_CODE, IdTokenSchema
 
@@ -159,10 +157,7 @@ def repeat_as_get(route: ProviderRoute) -> ResponseReturnValue:
 def login_with_token(client: ProviderClient) -> ResponseReturnValue:
     """Log in with a provider's ID token from an app."""
     body = IdTokenSchema().load(read_body())
-    token = login.login_with_id_token(client, body["id_token"], body["nonce"])
-    response = jsonify(AccessTokenSchema().dump(token))
-    set_cookie(response, token.id, token.ttl, token.remember_me)
-    return response
+    return respond_with_token(login.login_with_id_token(client, body["id_token"], body["nonce"]))
 
 
 def _require_session(client: ProviderClient, from_this_site: bool) -> LiveToken:

@@ -113,7 +113,7 @@ def _describe(model: Model) -> Iterator[str]:
         served = (endpoint for endpoint in endpoints if endpoint.method not in off)
         yield from _describe_endpoints(model.path, served)
     yield from (f"  switched off\t{method}" for method in off)
-    yield from map(_describe_rule, resource.rules(current_app.config))
+    yield from map(_describe_rule, resource.all_rules(current_app.config))
 
 
 def _describe_properties(collection: Collection) -> Iterator[str]:

@@ -66,7 +66,7 @@ def _named_roles(app: Flask) -> Iterator[NamedRole]:
                 place = declared["principalId"]
                 yield NamedRole(rule.principal, _dynamic(collection), place.warn)
     for resource, file in models.resources.items():
-        for rule in resource.rules(app.config):
+        for rule in resource.all_rules(app.config):
             if isinstance(rule.principal, str):
                 yield NamedRole(
                     rule.principal, {*resource.roles}, partial(models.problems.warn, file)

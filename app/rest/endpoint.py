@@ -13,7 +13,7 @@ from werkzeug.exceptions import HTTPException, NotFound
 
 from app.access.identity import current_identity
 from app.access.policy import authorize, install_rules
-from app.access.rules import READ, ModelRules
+from app.access.rules import READ, ModelRules, Principal
 from app.config import ConfigurationError
 from app.settings import Settings
 from app.state import AppState
@@ -78,6 +78,9 @@ class Endpoint:
     # Called with the grant, the arguments of the path and, for a marshmallow schema, `body`. The
     # return value is dumped by `answer`, unless it is a response.
     view: View
+    # Whom it permits, unless rules decide otherwise, such as EVERYONE for a view that checks
+    # credentials itself.
+    permits: Principal | None = None
     body: SchemaSpec = None
     # None: the response is 204 without content.
     answer: SchemaSpec = None

@@ -9,7 +9,7 @@ from sqlalchemy import inspect
 from sqlalchemy.orm import InstrumentedAttribute
 from werkzeug.exceptions import HTTPException
 
-from app.access.rules import DynamicRole, Rule
+from app.access.rules import DynamicRole, Rule, rules_of_methods
 from app.database.columns import AnyColumn
 from app.fields.base import Schema
 from app.ids import Id
@@ -173,6 +173,10 @@ class Resource:
             return view
 
         return decorate
+
+    def all_rules(self, settings: Settings) -> list[Rule]:
+        """Return the access rules for the settings, with those of its own endpoints."""
+        return [*rules_of_methods(self.own_endpoints), *self.rules(settings)]
 
     @property
     def properties(self) -> dict[str, AnyColumn]:

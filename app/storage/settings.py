@@ -6,10 +6,11 @@ from typing import Any
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validate
 
-from app.config import STORE_PROVIDERS, ConfigurationError
+from app.config import ConfigurationError
 from app.connector.settings.loading import substitute_environment
 from app.problems import Problems
 
+from . import PROVIDERS
 from .types import canonical_type
 
 MIB = 1024 * 1024
@@ -44,9 +45,7 @@ class StoreSettings:
 class StoreSchema(Schema):
     """The keys of an entry."""
 
-    provider = fields.String(
-        load_default=STORE_PROVIDERS[0], validate=validate.OneOf(STORE_PROVIDERS)
-    )
+    provider = fields.String(load_default=PROVIDERS[0], validate=validate.OneOf(PROVIDERS))
     root = fields.String(load_default="storage", validate=validate.Length(min=1))
     # As in LoopBack 3.
     maxFileSize = fields.Integer(load_default=10 * MIB, validate=positive)  # noqa: N815

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from flask import Flask
 
-from app.config import STORE_PROVIDERS, ConfigurationError, require_extra
+from app.config import ConfigurationError, require_extra
 from app.rest.endpoint import Endpoint
 from app.state import AppState
 
+from . import PROVIDERS
 from .local import LocalStore
 from .settings import read_settings
 from .views import store_endpoints
@@ -52,7 +53,7 @@ def _open(app: Flask, name: str, entry: object) -> OpenStore:
     settings, ignored = read_settings(entry)
     for key in ignored:
         app.logger.warning("the store %s: %s is without effect", name, key)
-    if settings.provider == STORE_PROVIDERS[0]:
+    if settings.provider == PROVIDERS[0]:
         _check_root(app, Path(app.instance_path, settings.root))
         return OpenStore(LocalStore.open(settings, app.instance_path), settings)
     require_extra("provider amazon", "s3", "boto3")

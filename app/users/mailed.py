@@ -21,7 +21,7 @@ from app.errors import EmailRequired, InvalidEmail, InvalidRealm, ValidationErro
 from app.ids import Id
 from app.outbox import Attempt, Payload
 from app.signals import emit
-from app.throttles import key_digest, mailbox
+from app.throttles import allows, key_digest, mailbox
 from app.times import now
 
 from .models import (
@@ -111,6 +111,22 @@ def recipient_key(account: Account | User | None, email: str, realm: str) -> tup
     if account is None:
         return "nobody", realm, email
     return ("user", account.id) if account.email_verified else (mailbox(email),)
+
+
+def is_within_budget(
+    by_client: tuple[str, str | None],
+    by_recipient: str,
+    email: str,
+    realm: str,
+    account: Account | None,
+) -> bool:
+    """Count a request for an email: by client and, if that is within its budget, by recipient.
+
+    `by_client` is a throttle and the client's network, `by_recipient` a throttle. A single client
+    leaves most of the recipient's budget to others.
+    """
+    within = allows(*by_client, realm, email)
+    return within and allows(by_recipient, *recipient_key(account, email, realm))
 
 
 def mail_token(event: NamedSignal, scope: str, user: User | Account | None, email: str) -> None:

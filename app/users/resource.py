@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement
 
 from app.access.identity import current_identity
 from app.access.roles import ADMIN
-from app.access.rules import AUTHENTICATED, EVERYONE, OWNER, Rule, allow
+from app.access.rules import EVERYONE, OWNER, Rule, allow
 from app.errors import (
     EmailProofRequired,
     InvalidPassword,
@@ -38,21 +38,8 @@ from .sessions.assurance import require_recent_or_password
 if TYPE_CHECKING:
     from .extension import UsersExtension
 
-# The methods that users may call on their own record and sessions.
-OWNER_METHODS = (
-    "findById",
-    "exists",
-    "patchAttributes",
-    "replaceById",
-    "deleteById",
-    "__get__accessTokens",
-    "__count__accessTokens",
-    "__findById__accessTokens",
-    "__destroyById__accessTokens",
-    "__delete__accessTokens",
-    "__get__audit",
-    "reauthenticate",
-)
+# The methods of all resources that users may call on their own record.
+OWNER_METHODS = "findById", "exists", "patchAttributes", "replaceById", "deleteById"
 # The methods that may change an email, which requires the password.
 UPDATING_METHODS = (
     "patchAttributes",
@@ -67,32 +54,12 @@ UPDATING_METHODS = (
 # before users are registered.
 declared_users = AppState[Resource | None]("declared users", factory=lambda _app: None)
 
-# Methods that features add to users, declared beside their endpoints: those for everyone, a tuple
-# for each feature, and those for owners, in addition to OWNER_METHODS.
-_methods_of_everyone: list[tuple[str, ...]] = []
-_methods_of_owner: list[str] = []
-
-
-def permit_everyone(*methods: str) -> None:
-    """Let everyone call these methods of a feature, which check credentials themselves.
-
-    Call it when the module of their endpoints is imported.
-    """
-    _methods_of_everyone.append(methods)
-
-
-def permit_owner(*methods: str) -> None:
-    """Let users call these methods of a feature on their own record.
-
-    Call it when the module of their endpoints is imported.
-    """
-    _methods_of_owner.extend(methods)
-
 
 def rules(settings: Settings) -> list[Rule]:
     """Return the access rules; anyone may register unless REGISTRATION_OPEN is false.
 
-    They precede the rules of a model in JSON that extends LoopBack 3's User, as that model's
+    The own endpoints of users, and those that features add, permit callers themselves. These rules
+    and theirs precede those of a model in JSON that extends LoopBack 3's User, as that model's
     built-in rules do.
     """
     registration = [allow(EVERYONE, "create")] if settings["REGISTRATION_OPEN"] else []
@@ -100,11 +67,7 @@ def rules(settings: Settings) -> list[Rule]:
         # Such a model's rule for everyone and every method does not make users public.
         Rule(EVERYONE, allow=False),
         *registration,
-        # These methods check credentials or a token themselves.
-        allow(EVERYONE, "login", "logout", "resetPassword", "setPassword", "verify", "confirm"),
-        *(allow(EVERYONE, *methods) for methods in _methods_of_everyone),
-        allow(AUTHENTICATED, "changePassword", "changeEmail"),
-        allow(OWNER, *OWNER_METHODS, *_methods_of_owner),
+        allow(OWNER, *OWNER_METHODS),
         allow(ADMIN),
     ]
 

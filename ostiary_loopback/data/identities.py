@@ -8,7 +8,7 @@ from flask import Flask
 from sqlalchemy import Table
 
 from app.database.ids import app_id_form
-from app.oauth.linking import clients
+from app.oauth import clients
 from app.oauth.models import MAX_SUBJECT, ExternalIdentity
 from app.oauth.presets import PRESETS
 from app.times import now

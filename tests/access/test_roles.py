@@ -88,6 +88,15 @@ def test_acls_replace_the_rules_of_a_model(make_app, api, token):
     assert client.post("/api/todos", json={"title": "b"}).status_code == 401
 
 
+def test_acls_also_replace_what_endpoints_permit(make_app):
+    rules = [{"principalId": "$everyone", "permission": "ALLOW", "property": "create"}]
+    client = make_app(ACLS={"users": rules}).test_client()
+    user = {"email": "ada@example.com", "password": "a quiet harbour"}
+
+    assert client.post("/api/users", json=user).status_code == 200
+    assert client.post("/api/users/login", json=user).status_code == 401
+
+
 def test_an_acl_may_name_a_user_or_a_role(make_app, api, runner, token):
     other = api.logged_in("bob@example.com")
     runner.invoke(args=["roles", "grant", "bob@example.com", "clerk"])

@@ -8,7 +8,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from app.oauth.linking import clients
+from app.oauth import clients
 from app.oauth.openid import Discovery
 from tests.conftest import Api
 

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from app.config import ConfigurationError
-from app.oauth.linking import clients
+from app.oauth import clients
 from tests.support.answers import refusal
 from tests.support.documents import blocks
 from tests.support.installation import Installation

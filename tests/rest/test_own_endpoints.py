@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import String
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from app.access.rules import AUTHENTICATED, EXECUTE, OWNER, READ, WRITE, Rule, allow
+from app.access.rules import AUTHENTICATED, EVERYONE, EXECUTE, OWNER, READ, WRITE, Rule, allow, deny
 from app.config import ConfigurationError
 from app.database.ids import RowId
 from app.fields.base import Schema, Text
@@ -70,6 +70,11 @@ def make_resource(rules, owner=Project.owner_id):
     @projects.endpoint("show", READ, "GET /<int:number>/show")
     def show(number):
         """Show what stands in the path, which nobody owns."""
+
+    @projects.endpoint("status", READ, "GET /status", permits=EVERYONE, answer={})
+    def status():
+        """Say that projects are served."""
+        return {"served": True}
 
     return projects
 
@@ -156,6 +161,14 @@ def test_an_endpoint_that_finds_no_row_takes_any_id(call):
 
     for caller, each in [("ada", "1"), ("bob", "1"), ("anonymous", "99"), ("anonymous", "x")]:
         assert send(caller, "POST", f"/{each}/name").json == {"id": each}
+
+
+def test_an_endpoint_permits_callers_itself_unless_rules_decide_otherwise(call):
+    permitted = call(EVERYTHING_OWN)("anonymous", "GET", "/status")
+    denied = call([*EVERYTHING_OWN, deny(EVERYONE, "status")])("anonymous", "GET", "/status")
+
+    assert permitted.json == {"served": True}
+    assert denied.status_code == 401
 
 
 def test_an_endpoint_exists_only_with_the_settings_it_needs(call, serve):

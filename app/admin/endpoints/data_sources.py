@@ -13,7 +13,8 @@ from app.access.rules import EXECUTE, READ
 from app.admin.calls import call
 from app.admin.schemas import ArgumentsSchema, DataSourceSchema, ProviderSchema, ResultSchema
 from app.datasources import data_sources
-from app.oauth.linking import clients, count_users
+from app.oauth import clients
+from app.oauth.linking import count_users
 from app.rest.requests.bodies import Body
 
 if TYPE_CHECKING:

@@ -156,7 +156,7 @@ def _rules(collection: Collection) -> list[Mapping[str, object]]:
     replaced = (current_app.config["ACLS"] or {}).get(collection.name)
     if replaced is not None:
         return list(replaced)
-    return [*map(_rule, collection.resource.rules(current_app.config))]
+    return [*map(_rule, collection.resource.all_rules(current_app.config))]
 
 
 def _rule(rule: Rule) -> Mapping[str, object]:

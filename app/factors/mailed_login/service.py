@@ -25,7 +25,7 @@ from app.outbox import Attempt, Payload
 from app.signals import emit, login_code_request
 from app.times import now
 from app.users.accounts.credentials import announce_verified, claim_account
-from app.users.mailed import Account, find_enabled_account, read_address, recipient_key
+from app.users.mailed import Account, find_enabled_account, is_within_budget, read_address
 from app.users.models import AccessToken, User, new_token, token_digest, user_model
 from app.users.sessions import login_methods
 from app.users.sessions.login import login_identified
@@ -41,6 +41,9 @@ MAX_TRIES = 5
 LOGIN_SCOPE = "login-code"
 # The `reason` of a failed login.
 MAILED_CODE = "mailed code"
+# The throttles of requests for codes: for an email by a client, for a recipient, and by a client.
+CODE_EMAIL, CODE_RECIPIENT = "mail_login_email", "mail_login_recipient"
+CODE_ADDRESS = "mail_login_address"
 
 
 class LoginCode(Model):
@@ -84,9 +87,10 @@ def request_code(email: object, realm: object = None) -> str:
     """
     address, within = read_address(email, realm)
     network = current_network()
-    throttles.count(throttles.MAIL_LOGIN_ADDRESS, network)
+    throttles.count(CODE_ADDRESS, network)
     account = find_enabled_account(address, within)
-    if not _is_within_budget(network, within, address, account):
+    by_client = CODE_EMAIL, network
+    if not is_within_budget(by_client, CODE_RECIPIENT, address, within, account):
         return new_token()
     try:
         return _issue_ticket(account, address)
@@ -134,13 +138,6 @@ def load(data: Payload, _attempt: Attempt) -> Payload | None:
 def purge_batch() -> int:
     """Delete the attempts of expired tickets, at most PURGE_BATCH; return their number."""
     return delete_batch(select(LoginCode.ticket_digest).where(LoginCode.expires_at <= now()))
-
-
-def _is_within_budget(network: str | None, realm: str, email: str, account: Account | None) -> bool:
-    """Count a request for an email: by client and, if that is within its budget, by recipient."""
-    key = recipient_key(account, email, realm)
-    by_client = throttles.allows(throttles.MAIL_LOGIN_EMAIL, network, realm, email)
-    return by_client and throttles.allows(throttles.MAIL_LOGIN_RECIPIENT, *key)
 
 
 def _issue_ticket(account: Account | None, email: str) -> str:

@@ -12,7 +12,7 @@ from flask.typing import ResponseReturnValue
 from marshmallow import EXCLUDE
 
 from app import errors
-from app.access.rules import EXECUTE
+from app.access.rules import EVERYONE, EXECUTE
 from app.factors import steps
 from app.fields.base import Schema, Text
 from app.http.templates import languages_of, render_page
@@ -20,7 +20,7 @@ from app.observability.origin import current_languages
 from app.rest.requests.bodies import Body, read_body
 from app.settings import Settings
 from app.users.models import TOKEN_LENGTH
-from app.users.resource import permit_everyone, users
+from app.users.resource import users
 from app.users.schemas import MAX_FACTOR_TEXT, AccessTokenSchema, ResetRequestSchema
 from app.users.sessions.cookies import (
     SECOND_STEP_COOKIE,
@@ -29,6 +29,7 @@ from app.users.sessions.cookies import (
     set_login_flow_cookie,
 )
 from app.users.sessions.tokens import IssuedToken
+from app.users.views.sessions import respond_with_token
 
 from . import service
 
@@ -39,7 +40,6 @@ TICKET_COOKIE = "login_ticket"
 CODE = re.compile(rf"[0-9]{{{service.DIGITS}}}", re.ASCII)
 
 bp = Blueprint("mailed_login", __name__)
-permit_everyone("requestLoginCode", "loginByCode")
 
 
 class TicketSchema(Schema):
@@ -67,6 +67,7 @@ def _is_served(settings: Settings) -> bool:
     "requestLoginCode",
     EXECUTE,
     "POST /login/mail",
+    permits=EVERYONE,
     body=ResetRequestSchema,
     answer=TicketSchema,
     errors=(
@@ -89,6 +90,7 @@ def request_code(body: Body) -> Response:
     "loginByCode",
     EXECUTE,
     "POST /login/mail/confirm",
+    permits=EVERYONE,
     body=MailedCodeSchema,
     answer=AccessTokenSchema,
     errors=(errors.LoginFailed(), errors.TooManyRequests(60)),
@@ -96,10 +98,7 @@ def request_code(body: Body) -> Response:
 )
 def log_in(body: Body) -> Response:
     """Log in with a mailed code; the email counts as verified from then on."""
-    token = service.log_in(**body)
-    response = jsonify(AccessTokenSchema().dump(token))
-    set_cookie(response, token.id, token.ttl, token.remember_me)
-    return response
+    return respond_with_token(service.log_in(**body))
 
 
 @bp.get("/login-code")

@@ -4,7 +4,6 @@ from importlib import import_module
 
 from flask import Flask
 
-from app.config import require_extra
 from app.database.purging import purger
 from app.factors import kinds
 from app.users.schemas import credential_schema
@@ -20,13 +19,13 @@ __all__ = ["init_app", "views"]
 def init_app(app: Flask) -> None:
     """Enable logins by passkeys if the settings do.
 
-    Raises ConfigurationError without the extra, or for a URL for which browsers have no passkeys.
+    Raises ConfigurationError for a URL for which browsers have no passkeys.
     """
+    kinds.register_list(app, kinds.PASSKEY, service.held.find_all)
     kinds.register_reset(app, service.held.reset)
     credential_schema.set(app, AssertionSchema)
     if not app.config["PASSKEYS"]:
         return
-    require_extra("PASSKEYS", "mfa", "webauthn")
     ceremonies = import_module("app.factors.passkeys.ceremonies")
     party = ceremonies.read_relying_party(app.config)
     service.ceremonies.set(app, ceremonies.Ceremonies(party))

@@ -47,6 +47,8 @@ CHALLENGE_BYTES = 32
 UNKNOWN_CHALLENGE = {"credential": ["has a challenge that is over: ask for new options"]}
 # The `reason` of a failed login.
 PASSKEY = "passkey"
+# The throttle of logins that a client begins.
+PASSKEY_LOGIN = "passkey_login"
 REGISTERED = {"credential": ["is registered already"]}
 
 held = HeldFactors(Passkey, "passkey", MAX_PASSKEYS)
@@ -103,7 +105,7 @@ def begin_login() -> dict[str, Any]:
 
     Raises TooManyRequests for a client with too many requests.
     """
-    throttles.count(throttles.PASSKEY_LOGIN, current_network())
+    throttles.count(PASSKEY_LOGIN, current_network())
     with transaction():
         challenge = _new_challenge(None)
     return ceremonies.current.request_options(challenge, CHALLENGE_LIFETIME * 1000)

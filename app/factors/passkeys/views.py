@@ -6,13 +6,13 @@ from typing import Any
 from flask import Response
 
 from app import errors, ids
-from app.access.rules import EXECUTE, READ, WRITE
+from app.access.rules import EVERYONE, EXECUTE, OWNER, READ, WRITE
 from app.factors.schemas import ProofSchema
 from app.factors.views import NOT_PROVED, THROTTLED, UNKNOWN_KIND, own_session
 from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.models import User
-from app.users.resource import permit_everyone, permit_owner, users
+from app.users.resource import users
 from app.users.schemas import AccessTokenSchema
 from app.users.sessions.assurance import NOT_RECENT, require_recent
 from app.users.views.sessions import respond_with_token
@@ -34,15 +34,6 @@ MALFORMED = errors.ValidationError({"credential": ["is missing"]})
 BLANK_NAME = errors.ValidationError({"name": [errors.BLANK]})
 UNKNOWN_PASSKEY = errors.ModelNotFound("passkey", 1)
 
-permit_everyone("passkeyLoginOptions", "loginByPasskey")
-permit_owner(
-    "passkeyOptions",
-    "__create__passkeys",
-    "__get__passkeys",
-    "__updateById__passkeys",
-    "__destroyById__passkeys",
-)
-
 
 def _is_served(settings: Settings) -> bool:
     return bool(settings["PASSKEYS"])
@@ -52,6 +43,7 @@ def _is_served(settings: Settings) -> bool:
     "passkeyLoginOptions",
     EXECUTE,
     "POST /login/passkey/options",
+    permits=EVERYONE,
     answer=RequestOptionsSchema,
     errors=(THROTTLED,),
     is_served=_is_served,
@@ -65,6 +57,7 @@ def login_options() -> dict[str, Any]:
     "loginByPasskey",
     EXECUTE,
     "POST /login/passkey",
+    permits=EVERYONE,
     body=PasskeyLoginSchema,
     answer=AccessTokenSchema,
     errors=(errors.LoginFailed(), errors.EmailNotVerified(1), MALFORMED, THROTTLED),
@@ -79,6 +72,7 @@ def log_in(body: Body) -> Response:
     "passkeyOptions",
     EXECUTE,
     "POST /<id>/passkeys/options",
+    permits=OWNER,
     answer=CreationOptionsSchema,
     errors=(NOT_RECENT, NOT_PROVED, TOO_MANY_PASSKEYS),
     is_served=_is_served,
@@ -96,6 +90,7 @@ def options(user: User) -> dict[str, Any]:
     "__create__passkeys",
     WRITE,
     "POST /<id>/passkeys",
+    permits=OWNER,
     body=NewPasskeySchema,
     answer=PasskeySchema,
     errors=(NOT_RECENT, NOT_PROVED, UNKNOWN_CHALLENGE, THROTTLED),
@@ -112,6 +107,7 @@ def add(user: User, body: Body) -> Passkey:
     "__get__passkeys",
     READ,
     "GET /<id>/passkeys",
+    permits=OWNER,
     answer=[PasskeySchema],
     is_served=_is_served,
 )
@@ -124,6 +120,7 @@ def list_(user: User) -> Sequence[Passkey]:
     "__updateById__passkeys",
     WRITE,
     "PATCH /<id>/passkeys/<fk>",
+    permits=OWNER,
     body=PasskeyNameSchema,
     answer=PasskeySchema,
     errors=(UNKNOWN_PASSKEY, BLANK_NAME),
@@ -138,6 +135,7 @@ def rename(user: User, fk: str, body: Body) -> Passkey:
     "__destroyById__passkeys",
     WRITE,
     "DELETE /<id>/passkeys/<fk>",
+    permits=OWNER,
     body=ProofSchema,
     errors=(
         errors.SecondFactorFailed(),

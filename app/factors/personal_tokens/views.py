@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from app import errors
 from app.access.identity import current_identity
-from app.access.rules import READ, WRITE
+from app.access.rules import OWNER, READ, WRITE
 from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.accounts import lookup, registration
 from app.users.models import AccessToken, User
-from app.users.resource import permit_owner, users
+from app.users.resource import users
 from app.users.schemas import ServiceAccountSchema, UserSchema
 from app.users.sessions.assurance import NOT_RECENT, require_recent
 
@@ -20,13 +20,6 @@ BAD_SCOPES = errors.ValidationError({"scopes": ['has no method "purge" of Todo']
 TAKEN = errors.ValidationError({"email": ["already exists"]})
 UNKNOWN_TOKEN = errors.ModelNotFound("personalToken", "0123456789abcdef")
 
-permit_owner(
-    "__create__personalTokens",
-    "__get__personalTokens",
-    "__findById__personalTokens",
-    "__destroyById__personalTokens",
-)
-
 
 def _is_served(settings: Settings) -> bool:
     return bool(settings["PERSONAL_TOKENS"])
@@ -36,6 +29,7 @@ def _is_served(settings: Settings) -> bool:
     "__create__personalTokens",
     WRITE,
     "POST /<id>/personalTokens",
+    permits=OWNER,
     body=NewPersonalTokenSchema,
     answer=NewPersonalTokenSchema,
     errors=(NOT_RECENT, errors.EmailProofRequired(), BAD_SCOPES, errors.TooManyRequests(60)),
@@ -85,6 +79,7 @@ def service_accounts() -> Sequence[User]:
     "__get__personalTokens",
     READ,
     "GET /<id>/personalTokens",
+    permits=OWNER,
     answer=[PersonalTokenSchema],
     is_served=_is_served,
 )
@@ -97,6 +92,7 @@ def list_(user: User) -> Sequence[AccessToken]:
     "__findById__personalTokens",
     READ,
     "GET /<id>/personalTokens/<handle>",
+    permits=OWNER,
     answer=PersonalTokenSchema,
     errors=(UNKNOWN_TOKEN,),
     is_served=_is_served,
@@ -110,6 +106,7 @@ def find(user: User, handle: str) -> AccessToken:
     "__destroyById__personalTokens",
     WRITE,
     "DELETE /<id>/personalTokens/<handle>",
+    permits=OWNER,
     errors=(UNKNOWN_TOKEN,),
     is_served=_is_served,
 )

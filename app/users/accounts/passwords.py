@@ -10,8 +10,8 @@ from app.ids import Id
 from app.observability.origin import current_network
 from app.signals import emit, password_reset, reset_password_request
 from app.users.mailed import (
-    Account,
     find_enabled_account,
+    is_within_budget,
     mail_token,
     read_address,
     recipient_key,
@@ -91,7 +91,8 @@ def request_password_reset(email: object, realm: object = None) -> None:
     network = current_network()
     throttles.count(throttles.RESET_ADDRESS, network)
     account = find_enabled_account(address, within)
-    if _is_within_budget(network, within, address, account):
+    by_client = throttles.RESET_EMAIL, network
+    if is_within_budget(by_client, throttles.RESET_RECIPIENT, address, within, account):
         mail_token(reset_password_request, RESET_SCOPE, account, address)
 
 
@@ -111,16 +112,6 @@ def send_reset(user_id: Id) -> None:
         if find_enabled_account(user.email, user.realm):
             record(Action.RESET_SENT, user_id)
             mail_token(reset_password_request, RESET_SCOPE, user, user.email)
-
-
-def _is_within_budget(network: str | None, realm: str, email: str, account: Account | None) -> bool:
-    """Count a request for an email: by client and, if that is within its budget, by recipient.
-
-    A single client leaves most of the recipient's budget to others.
-    """
-    key = recipient_key(account, email, realm)
-    by_client = throttles.allows(throttles.RESET_EMAIL, network, realm, email)
-    return by_client and throttles.allows(throttles.RESET_RECIPIENT, *key)
 
 
 def check_reset_token(digest: str) -> User:

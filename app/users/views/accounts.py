@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 
 from app import errors
 from app.access.identity import current_identity
-from app.access.rules import EXECUTE, READ, WRITE
+from app.access.rules import AUTHENTICATED, EVERYONE, EXECUTE, OWNER, READ, WRITE
 from app.audit.models import AuditRecord
 from app.audit.schemas import AuditRecordSchema
 from app.database.ids import app_id_form
@@ -69,6 +69,7 @@ def serves_administration(settings: Settings) -> bool:
     "verify",
     EXECUTE,
     "POST /<id>/verify",
+    permits=EVERYONE,
     finds_row=False,
     errors=(errors.TooManyRequests(60),),
     is_served=confirmation.serves_verification,
@@ -85,6 +86,7 @@ def verify(id: str) -> None:
     "confirm",
     READ,
     "GET /confirm",
+    permits=EVERYONE,
     parameters=CONFIRMATION,
     redirects=True,
     errors=(errors.InvalidConfirmation(), errors.InvalidRedirect()),
@@ -104,6 +106,7 @@ def confirm() -> Response:
     "changeEmail",
     EXECUTE,
     "POST /change-email",
+    permits=AUTHENTICATED,
     body=ChangeEmailSchema,
     errors=(
         errors.InvalidPassword(),
@@ -178,6 +181,7 @@ def mark_verified(user: User) -> None:
     "__get__audit",
     READ,
     "GET /<id>/audit",
+    permits=OWNER,
     query="filter",
     answer="[{}WithRelations]",
     has_pages=True,
@@ -197,6 +201,7 @@ def audit_records(user: User) -> ResponseReturnValue:
     "resetPassword",
     EXECUTE,
     "POST /reset",
+    permits=EVERYONE,
     body=ResetRequestSchema,
     answer={"type": "object", "additionalProperties": False},
     errors=(
@@ -216,6 +221,7 @@ def request_password_reset(body: Body) -> dict[str, object]:
     "setPassword",
     EXECUTE,
     "POST /reset-password",
+    permits=EVERYONE,
     body=NewPasswordSchema,
     scope=RESET_SCOPE,
     errors=(BAD_NEW_PASSWORD, errors.TooManyRequests(60)),
@@ -231,6 +237,7 @@ def reset_password(body: Body) -> None:
     "changePassword",
     EXECUTE,
     "POST /change-password",
+    permits=AUTHENTICATED,
     body=ChangePasswordSchema,
     errors=(
         errors.AuthorizationRequired(),

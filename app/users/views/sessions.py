@@ -5,7 +5,7 @@ from marshmallow import fields
 
 from app import errors
 from app.access.identity import current_identity
-from app.access.rules import EXECUTE, READ, WRITE
+from app.access.rules import EVERYONE, EXECUTE, OWNER, READ, WRITE
 from app.errors import AccessTokenRequired, TooDeep
 from app.rest.requests.bodies import Body, parse_json
 from app.rest.requests.parameters import is_given
@@ -39,6 +39,7 @@ class LoginSchema(schemas.AccessTokenSchema):
     "login",
     EXECUTE,
     "POST /login",
+    permits=EVERYONE,
     body=schemas.CredentialsSchema,
     answer=LoginSchema,
     parameters=(INCLUDE,),
@@ -77,6 +78,7 @@ def respond_with_token(token: tokens.IssuedToken) -> Response:
     "logout",
     EXECUTE,
     *(f"{verb} /logout" for verb in ("POST", "GET", "PUT", "PATCH", "DELETE")),
+    permits=EVERYONE,
     body=schemas.LogoutSchema,
     token_optional=True,
     errors=(errors.AccessTokenRequired(), errors.InvalidToken()),
@@ -93,6 +95,7 @@ def logout(body: Body) -> Response:
     "reauthenticate",
     EXECUTE,
     "POST /<id>/reauthenticate",
+    permits=OWNER,
     body=schemas.ReauthenticationSchema,
     errors=(
         errors.InvalidPassword(),
@@ -117,6 +120,7 @@ def reauthenticate(user: User, body: Body) -> None:
     "__get__accessTokens",
     READ,
     "GET /<id>/accessTokens",
+    permits=OWNER,
     answer=[schemas.LoopBackSessionSchema],
     errors=NO_SESSION,
     is_served=is_compatible,
@@ -125,6 +129,7 @@ def reauthenticate(user: User, body: Body) -> None:
     "__get__accessTokens",
     READ,
     "GET /<id>/accessTokens",
+    permits=OWNER,
     answer=[schemas.SessionSchema],
     errors=NO_SESSION,
     is_served=lambda settings: not is_compatible(settings),
@@ -138,6 +143,7 @@ def sessions(user: User) -> list[tokens.Session]:
     "__count__accessTokens",
     READ,
     "GET /<id>/accessTokens/count",
+    permits=OWNER,
     answer="Count",
     errors=(errors.InvalidFilter("where cannot be used here."),),
     is_served=is_compatible,
@@ -153,6 +159,7 @@ def count_sessions(user: User) -> dict[str, int]:
     "__findById__accessTokens",
     READ,
     "GET /<id>/accessTokens/<handle>",
+    permits=OWNER,
     answer=schemas.LoopBackSessionSchema,
     errors=(*NO_SESSION, UNKNOWN_SESSION),
     is_served=is_compatible,
@@ -166,6 +173,7 @@ def session(user: User, handle: str) -> tokens.Session:
     "__destroyById__accessTokens",
     WRITE,
     "DELETE /<id>/accessTokens/<handle>",
+    permits=OWNER,
     errors=(UNKNOWN_SESSION,),
 )
 def revoke(user: User, handle: str) -> None:
@@ -173,7 +181,7 @@ def revoke(user: User, handle: str) -> None:
     tokens.revoke_session(user.id, handle)
 
 
-@users.endpoint("__delete__accessTokens", WRITE, "DELETE /<id>/accessTokens")
+@users.endpoint("__delete__accessTokens", WRITE, "DELETE /<id>/accessTokens", permits=OWNER)
 def revoke_all(user: User) -> None:
     """End all of a user's sessions; personal tokens are kept."""
     tokens.revoke_sessions(user.id)

@@ -9,8 +9,7 @@ from types import SimpleNamespace
 import pytest
 from joserfc.jwk import RSAKey
 
-from app.oauth import http, openid
-from app.oauth.linking import clients
+from app.oauth import clients, http, openid
 from app.users.models import User
 from tests.conftest import Api
 from tests.oauth.provider import Answer
