@@ -32,6 +32,8 @@ class Stage(IntEnum):
     ATTACHED = 8
     # Extends all of them.
     PROJECT = 9
+    # Changes how all endpoints are called.
+    CALLS = 10
 
 
 @dataclass(frozen=True)
@@ -216,6 +218,13 @@ FEATURES = (
             "upgrade": "app.projects.cli",
             "fixtures": "app.projects.fixtures.cli",
         },
+    ),
+    Feature(
+        "idempotency keys",
+        "app.idempotency",
+        Stage.CALLS,
+        settings=("IDEMPOTENCY_TTL",),
+        is_declared=True,
     ),
 )
 
