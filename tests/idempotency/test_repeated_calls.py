@@ -1,6 +1,7 @@
 """A request that is sent again with its key is done once, and answered in the same way."""
 
 from datetime import timedelta
+from io import BytesIO
 
 import pytest
 from sqlalchemy import func, select
@@ -190,6 +191,45 @@ def test_a_caller_without_a_valid_token_or_permission_gets_no_repeated_answer(
     assert refusal(call("POST", "/todos", TODO)) == (401, "INVALID_TOKEN")
 
 
+def test_a_repeated_answer_of_a_relation_takes_the_permission_for_its_target(
+    shared_app, call, token
+):
+    assert call("POST", "/users/1/todos", TODO).status_code == 200
+    rules = [
+        {"principalType": "ROLE", "principalId": "$everyone", "permission": "DENY"},
+        {"principalType": "ROLE", "principalId": "$owner", "permission": "ALLOW"}
+        | {"property": ["findById"]},
+    ]
+    denying = shared_app(IDEMPOTENCY_TTL=86400, ACLS={"todos": rules}).test_client()
+
+    answer = denying.post(
+        "/api/users/1/todos", json=TODO, headers={**KEYED, "Authorization": token}
+    )
+
+    assert answer.status_code == 403
+    assert answer.json["error"]["details"] == {"relation": "todos"}
+
+
+def test_a_personal_token_repeats_what_its_scopes_allow(shared_app, api, token, secrets):
+    client = shared_app(IDEMPOTENCY_TTL=60, PERSONAL_TOKENS={}).test_client()
+
+    def post(value):
+        headers = {**KEYED, "Authorization": value}
+        return client.post("/api/todos", json=TODO, headers=headers)
+
+    def personal(*words):
+        body = {"name": f"{words}", "scopes": {"todos": words}}
+        headers = {"Authorization": token}
+        made = client.post("/api/users/1/personalTokens", json=body, headers=headers)
+        secrets.append(made.json["token"])
+        return secrets[-1]
+
+    first = post(token)
+
+    assert is_same(first, post(personal("create")))
+    assert refusal(post(personal("find"))) == (403, "INSUFFICIENT_SCOPE")
+
+
 def test_the_records_of_a_user_are_deleted_with_the_user(call, api, stored):
     call("POST", "/todos", TODO)
     call("POST", "/todos", TODO, token=api.logged_in("bob@example.com"))
@@ -222,6 +262,34 @@ def test_keys_bodies_and_passwords_are_not_stored(call, stored, shared_app):
 
     assert len(stored()) == 3
     assert key not in str(stored())
+
+
+def test_a_body_may_be_a_form_or_arrive_in_chunks(app, call, token):
+    form = {"data": "title=tea", "content_type": "application/x-www-form-urlencoded"}
+    first, again = (call("POST", "/todos", **form) for _ in range(2))
+    assert first.json["title"] == "tea"
+    assert is_same(first, again)
+
+    headers = {"Idempotency-Key": "chunks", "Authorization": token}
+    answers = [
+        app.test_client().post(
+            "/api/todos",
+            input_stream=BytesIO(body),
+            content_type="application/json",
+            headers=headers,
+            environ_overrides={"wsgi.input_terminated": True, "CONTENT_LENGTH": ""},
+        )
+        for body in (b'{"title": "x"}', b'{"title": "x"}', b'{"title": "y"}', b"x" * 200_000)
+    ]
+    assert is_same(*answers[:2])
+    assert [answer.status_code for answer in answers[2:]] == [422, 413]
+
+
+def test_a_body_of_another_type_is_refused_as_without_a_key(call, stored):
+    answer = call("POST", "/todos", data={"title": "x"}, content_type="multipart/form-data")
+
+    assert answer.status_code == 415
+    assert stored() == []
 
 
 # Registration
