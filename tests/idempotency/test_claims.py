@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from app.database.session import db
+from app.idempotency import repeating
 from app.rest.collection import served_collections
 from app.times import now
 from app.todos.models import Todo
@@ -137,7 +138,9 @@ def forks():
 
 @pytest.mark.live
 @pytest.mark.both_databases
-@pytest.mark.parametrize(("moment", "todos"), [("before_commit", 0), ("after_commit", 1)])
+@pytest.mark.parametrize(
+    ("moment", "todos"), [("before_write", 0), ("before_record", 0), ("after_commit", 1)]
+)
 def test_a_repetition_finds_what_a_killed_request_has_done(
     app, call, token, database_url, tmp_path, forks, change, stored, moment, todos
 ):
@@ -148,7 +151,7 @@ def test_a_repetition_finds_what_a_killed_request_has_done(
     assert count(app, Todo) == todos
 
     answer = call("POST", "/todos", TODO)
-    if moment == "before_commit":
+    if moment != "after_commit":
         assert refusal(answer) == IN_USE
         change(claimed_until=now() - timedelta(seconds=1))
         answer = call("POST", "/todos", TODO)
@@ -160,10 +163,12 @@ def test_a_repetition_finds_what_a_killed_request_has_done(
 
 
 def post_and_die(database_url, folder, moment, token):
-    """Create a to-do, and be killed before the commit, or before the answer."""
+    """Create a to-do, and be killed in the middle, at the latest before the answer."""
     app = build(database_url, folder, IDEMPOTENCY_TTL=86400)
-    if moment == "before_commit":
-        served_collections.of(app)["todos"].resource.after_save.connect(die)
+    if moment == "before_write":
+        served_collections.of(app)["todos"].resource.before_save.connect(die)
+    elif moment == "before_record":
+        repeating.keep = die
     else:
         app.after_request(die)
     post("/todos", TODO, token)(app.test_client())
