@@ -69,7 +69,9 @@ class Transaction:
     connection: Connection | None
     # Actions to run after the commit.
     actions: list[Callable[[], None]] = field(default_factory=list)
-    # Whether a block that joined it has raised.
+    # The number of `transaction` blocks in which it is. While it is held there may be none, and
+    # whether one of those that followed each other has raised.
+    depth: int = 0
     has_failed: bool = False
 
     def join(self) -> Connection:
@@ -87,17 +89,22 @@ def transaction() -> Iterator[None]:
     # The object behind the proxy, since every use of a proxy costs several calls.
     context = g._get_current_object()
     if opened := context.get(TRANSACTION):
+        opened.depth += 1
         try:
             yield
         except BaseException:
-            opened.has_failed = True
+            opened.has_failed |= opened.depth == 1
             raise
+        finally:
+            opened.depth -= 1
         return
     opened = _begin_anew()
+    opened.depth = 1
     setattr(context, TRANSACTION, opened)
     is_held = context.get(HELD, False)
     try:
         yield
+        opened.depth = 0
         if not is_held:
             _commit(opened)
     except BaseException:

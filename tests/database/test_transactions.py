@@ -320,6 +320,14 @@ def test_if_a_later_one_fails_all_are_undone_and_this_is_an_error(context, datab
     assert seen_by_others(database_url) == set()
 
 
+@pytest.mark.both_databases
+@pytest.mark.parametrize("first", [begin_held, names])
+def test_a_nested_one_may_fail_as_if_nothing_were_held(context, database_url, first):
+    hold(first, lambda: run(adding("a"), failing()))
+
+    assert seen_by_others(database_url) == {"a"}
+
+
 def test_begin_held_does_nothing_where_none_is_held(context):
     begin_held()
 
