@@ -32,8 +32,8 @@ class Stage(IntEnum):
     ATTACHED = 8
     # Extends all of them.
     PROJECT = 9
-    # Changes how all endpoints are called.
-    CALLS = 10
+    # Wraps the views of all endpoints.
+    WRAPPING = 11
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ FEATURES = (
     Feature(
         "idempotency keys",
         "app.idempotency",
-        Stage.CALLS,
+        Stage.WRAPPING,
         settings=("IDEMPOTENCY_TTL",),
         is_declared=True,
     ),

@@ -58,7 +58,7 @@ def init_app(app: Flask) -> None:
             continue
         view, errors = app.view_functions[name], endpoint.errors
         if is_repeatable(endpoint):
-            target = collections[endpoint.subject or name.partition(".")[0]]
+            target = collections.get(endpoint.subject or name.partition(".")[0])
             app.view_functions[name] = RepeatableView(view, name, endpoint, target).respond
             parameters = (*endpoint.parameters, PARAMETER)
             served[name] = endpoint.replace(parameters=parameters, errors=(*errors, *ERRORS))

@@ -27,12 +27,13 @@ FIRST_ERROR = 400
 
 @dataclass(frozen=True)
 class RepeatableView:
-    """The view of an endpoint that writes rows of a collection; its name is `model.method`."""
+    """The view of an endpoint that writes rows; its name is `model.method`."""
 
     view: View
     name: str
     endpoint: Endpoint
-    target: Collection
+    # The collection of the rows, if they are of one.
+    target: Collection | None
 
     def respond(self, **arguments: str) -> ResponseReturnValue:
         """Call the view, if the request has no key, or it is the first one with it.
@@ -69,21 +70,22 @@ class RepeatableView:
 
     def _authorize_target(self) -> None:
         """Raise the access error unless the caller may call what a relation calls of its target."""
-        required, relation = self.endpoint.requires, self.endpoint.relation
-        if required and relation:
-            method = required if self.target.is_owner_model else related_method(required)
-            self.target.related_grant(method, self.endpoint.method.split("__", 2)[2])
+        required, target = self.endpoint.requires, self.target
+        if required and target:
+            method = required if target.is_owner_model else related_method(required)
+            _, _, relation = self.endpoint.method.split("__", 2)
+            target.related_grant(method, relation)
 
     def _kept(self, response: Response, is_anonymous: bool) -> Answer:
         """Return the part of a response to keep: all of it, or the ids in it if it is long.
 
         Of an account that an anonymous caller has registered, nothing but the status.
         """
-        has_json = response.is_json
-        if has_json and is_anonymous and self.target.is_owner_model:
+        target, has_json = self.target, response.is_json
+        if has_json and is_anonymous and target and target.is_owner_model:
             return _reduced(response, "")
         if has_json and len(response.get_data()) > MAX_KEPT:
-            return _reduced(response, self.target.id_name)
+            return _reduced(response, target.id_name if target else "")
         found = {name: response.headers.get(name) for name in KEPT_HEADERS}
         headers = {name: value for name, value in found.items() if value is not None}
         return Answer(response.status_code, headers, response.get_data(as_text=True))
