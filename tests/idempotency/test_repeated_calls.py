@@ -379,6 +379,21 @@ def test_of_a_long_answer_the_ids_are_kept(call):
     assert len(call("GET", "/todos").json) == 60
 
 
+@pytest.mark.parametrize("is_hidden", [False, True])
+def test_of_a_long_row_the_id_is_kept_if_clients_see_it(serve, is_hidden):  # noqa: F811
+    texts = dict.fromkeys("abcdefg", "x" * 10_000)
+    long = {"type": "string", "length": 10_000}
+    note = {"name": "Note", "properties": dict.fromkeys(texts, long), "acls": OPEN}
+    api = serve({"note": note | ({"hidden": ["id"]} if is_hidden else {})}, IDEMPOTENCY_TTL=60)
+    token = api.logged_in()
+
+    first, again = (api("POST", "/Notes", texts, token, headers=KEYED) for _ in range(2))
+
+    assert first.json["a"] == texts["a"]
+    assert (again.status_code, again.json) == (200, {} if is_hidden else {"id": 1})
+    assert is_replayed(again)
+
+
 # Models in JSON, hooks and links
 
 NOTE = {"name": "Note", "properties": {"text": "string"}, "acls": OPEN} | {
