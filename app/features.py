@@ -33,6 +33,8 @@ class Stage(IntEnum):
     ATTACHED = 8
     # Extends all of them.
     PROJECT = 9
+    # Wraps the views of all endpoints.
+    WRAPPING = 11
 
 
 @dataclass(frozen=True)
@@ -233,6 +235,13 @@ FEATURES = (
             "upgrade": "app.projects.cli",
             "fixtures": "app.projects.fixtures.cli",
         },
+    ),
+    Feature(
+        "idempotency keys",
+        "app.idempotency",
+        Stage.WRAPPING,
+        settings=("IDEMPOTENCY_TTL",),
+        is_declared=True,
     ),
 )
 

@@ -53,6 +53,7 @@ def settings(tmp_path):
         "DATA_SOURCES": {"geo": {"connector": "rest", "public": True, "operations": [FIND]}},
         "EMAIL_LOGIN": True,
         "FACTOR_KEYS": [FACTOR_KEY],
+        "IDEMPOTENCY_TTL": 86400,
         "LOGIN_CODE_KEYS": ["a key of the mailed codes of the tests"],
         "METRICS_ENABLED": True,
         "MODELS_FOLDER": str(models),
@@ -95,8 +96,9 @@ def name_of(function):
 
 
 def traces(app):
-    """Return what features have registered in an app: routes, rules, hooks and middleware."""
+    """Return what features have registered: routes, views, rules, hooks and middleware."""
     found = {(rule.rule, rule.endpoint, *sorted(rule.methods)) for rule in app.url_map.iter_rules()}
+    found |= {name_of(view) for view in app.view_functions.values()}
     found |= set(compiled_rules.of(app))
     hooks = (app.before_request_funcs, app.after_request_funcs, app.teardown_request_funcs)
     for number, by_blueprint in enumerate(hooks):

@@ -21,8 +21,8 @@ from .connections import control, keep_connection, take_connection
 from .dialects import BEGIN
 from .engine import engine_options, prepare_engine, require_primary
 
-# The attribute of `g` with the open transaction; None after it has ended.
-TRANSACTION = "transaction"
+# The attributes of `g` with the open transaction, None after it has ended, and whether it is held.
+TRANSACTION, HELD = "transaction", "holds_transaction"
 
 
 class Base(DeclarativeBase):
@@ -69,6 +69,10 @@ class Transaction:
     connection: Connection | None
     # Actions to run after the commit.
     actions: list[Callable[[], None]] = field(default_factory=list)
+    # The number of `transaction` blocks in which it is. While it is held there may be none, and
+    # whether one of those that followed each other has raised.
+    depth: int = 0
+    has_failed: bool = False
 
     def join(self) -> Connection:
         """Return the connection for the session."""
@@ -82,25 +86,85 @@ def transaction() -> Iterator[None]:
 
     Outside of it, each statement commits by itself. A nested block joins the outer transaction.
     """
-    if in_transaction():
-        yield
-        return
-    try:
-        opened = _begin(engines.current)
-    except DBAPIError as error:
-        if not may_repeat(error):
+    # The object behind the proxy, since every use of a proxy costs several calls.
+    context = g._get_current_object()
+    if opened := context.get(TRANSACTION):
+        opened.depth += 1
+        try:
+            yield
+        except BaseException:
+            opened.has_failed |= opened.depth == 1
             raise
-        opened = _begin(engines.current)
-    setattr(g, TRANSACTION, opened)
+        finally:
+            opened.depth -= 1
+        return
+    opened = _begin_anew()
+    opened.depth = 1
+    setattr(context, TRANSACTION, opened)
+    is_held = context.get(HELD, False)
     try:
         yield
-        _commit(opened)
+        opened.depth = 0
+        if not is_held:
+            _commit(opened)
     except BaseException:
+        is_held = False
         _roll_back(opened)
         raise
     finally:
-        setattr(g, TRANSACTION, None)
-    for action in opened.actions:
+        if not is_held:
+            setattr(context, TRANSACTION, None)
+    if not is_held:
+        _run_actions(opened)
+
+
+@contextmanager
+def held_transaction() -> Iterator[None]:
+    """Let the first `transaction` of a block last until the end of the block.
+
+    What the block does before that, or before `begin_held`, is outside of a transaction: work that
+    takes long, and what must not be rolled back. Raises RuntimeError if a further transaction of
+    the block has failed, and the block has not: what was stored before would be lost unnoticed.
+    """
+    context = g._get_current_object()
+    setattr(context, HELD, True)
+    opened = None
+    try:
+        yield
+        if opened := context.get(TRANSACTION):
+            if opened.has_failed:
+                raise RuntimeError("a part of the transaction has failed: nothing is stored")
+            _commit(opened)
+    except BaseException:
+        if unfinished := context.get(TRANSACTION):
+            _roll_back(unfinished)
+        raise
+    finally:
+        setattr(context, TRANSACTION, None)
+        setattr(context, HELD, False)
+    if opened:
+        _run_actions(opened)
+
+
+def begin_held() -> None:
+    """Begin the transaction within a block of `held_transaction`, unless it is open already."""
+    context = g._get_current_object()
+    if context.get(HELD) and not context.get(TRANSACTION):
+        setattr(context, TRANSACTION, _begin_anew())
+
+
+def _begin_anew() -> Transaction:
+    """Begin a transaction; once more if the connection was lost."""
+    try:
+        return _begin(engines.current)
+    except DBAPIError as error:
+        if not may_repeat(error):
+            raise
+    return _begin(engines.current)
+
+
+def _run_actions(committed: Transaction) -> None:
+    for action in committed.actions:
         action()
 
 

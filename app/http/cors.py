@@ -8,7 +8,7 @@ from flask_cors import CORS
 # Response headers that a page may read, besides those that are always readable.
 EXPOSED = (
     *("ETag", "Link", "Retry-After"),
-    *("X-Database-Position", "X-Request-Id", "X-Total-Count"),
+    *("Idempotency-Replayed", "X-Database-Position", "X-Request-Id", "X-Total-Count"),
 )
 # Seconds for which a browser caches the response to a preflight; Chromium's maximum is 7200.
 MAX_AGE = 600

@@ -120,6 +120,7 @@ class Collection:
         """Make the collection known to its app, to relations and to the OpenAPI document."""
         if self.rows.may_lag:
             self.rows.reader = readers.of(app)
+            self.writer.before_write = self.rows.reader.note_write
         served_collections.of(app)[self.name] = self
         writers.of(app)[self.name] = self.writer
 

@@ -80,6 +80,7 @@ class ScopedCollection(Collection):
         default = {**usual, **scope, "where": {"and": wheres} if wheres else {}}
         super().__init__(replace(target.resource, default_filter=default), settings)
         self.rows.reader = target.rows.reader
+        self.writer.before_write = target.writer.before_write
         self._scope = scope
         self._widest = super().parse(None)
 

@@ -153,6 +153,15 @@ class ServiceSettings(Schema):
         "Seconds that one database statement may take, and wait for a lock.",
         validate=more_than_zero,
     )
+    IDEMPOTENCY_TTL = setting(
+        fields.Integer,
+        None,
+        "Seconds for which answers to requests with an `Idempotency-Key` are kept, to be repeated:"
+        " [idempotency.md](idempotency.md). 86400, a day, is recommended. `null` or 0: the header"
+        " is ignored.",
+        allow_none=True,
+        validate=validate.Range(min=0, max=31 * 86400),
+    )
     # Requests are small; Apache's mod_reqtimeout allows 20 seconds each for headers and body.
     REQUEST_TIMEOUT = setting(
         fields.Float,

@@ -49,6 +49,7 @@ def database_url(postgres_url):
 @pytest.fixture
 def app(database_url, bouncer_url, tmp_path):
     settings = {"PGBOUNCER": True, "THROTTLE_ENABLED": True, "OUTBOX_IN_PROCESS": False}
+    settings |= {"IDEMPOTENCY_TTL": 60}
     app = build(bouncer_url, tmp_path / "mail", THREADS=CLIENTS, **settings)
     yield app
     close(app)
@@ -102,6 +103,20 @@ def test_a_race_has_one_winner(app):
     answers = at_once(app, *[lambda client: client.post("/api/users", json=body)] * CLIENTS)
 
     assert sorted(answer.status_code for answer in answers) == [200] + [422] * (CLIENTS - 1)
+
+
+def test_a_request_with_a_key_is_done_once(app, api):
+    headers = {"Idempotency-Key": "k", "Authorization": api.newcomer()}
+    todo = {"title": "once"}
+
+    answers = at_once(
+        app,
+        *[lambda client: client.post("/api/todos", json=todo, headers=headers)] * CLIENTS,
+    )
+
+    assert {answer.status_code for answer in answers} <= {200, 409}
+    assert count(app, Todo) == 1
+    assert api("POST", "/todos", todo, headers=headers).headers["Idempotency-Replayed"] == "true"
 
 
 def test_no_more_logins_pass_than_the_throttle_allows(app, api):

@@ -10,6 +10,7 @@ from app.audit.models import AuditRecord
 from app.database import purging
 from app.database.purging import Purger, purger
 from app.database.session import db
+from app.idempotency.records import IdempotentCall
 from app.oauth import flows
 from app.oauth.models import LoginFlow
 from app.outbox.models import Delivery, OutboxEvent
@@ -19,7 +20,7 @@ from app.users.models import AccessToken
 from tests.support.rows import statements
 
 OLD, LATER = timedelta(days=-100), timedelta(days=1)
-TABLES = (AccessToken, Throttle, LoginFlow, AuditRecord, OutboxEvent, Delivery)
+TABLES = (AccessToken, Throttle, LoginFlow, IdempotentCall, AuditRecord, OutboxEvent, Delivery)
 EXPIRED, KEPT = 50, 3
 
 
@@ -45,6 +46,11 @@ def fill(app, token):
         ],
         LoginFlow: [
             {**flow, "state_digest": f"{number}", "expires_at": each}
+            for number, each in enumerate(moments)
+        ],
+        IdempotentCall: [
+            {"digest": f"{number}", "content": "", "claim": "", "expires_at": each}
+            | {"started": each, "claimed_until": each}
             for number, each in enumerate(moments)
         ],
         AuditRecord: [{"action": "login", "time": each, "details": {}} for each in moments],
@@ -76,7 +82,7 @@ def make_purger(app):
 
 
 # The user's own token stays too.
-REST = [KEPT + 1, KEPT, KEPT, KEPT, KEPT, KEPT]
+REST = [KEPT + 1] + [KEPT] * (len(TABLES) - 1)
 
 
 @pytest.mark.both_databases
@@ -165,6 +171,6 @@ def test_requests_do_not_purge_and_nothing_to_purge_takes_no_write_lock(app, api
         make_purger(app).purge_some()
 
     deletes = [each for each in sent if "DELETE" in each]
-    assert len(deletes) == 5
+    assert len(deletes) == 6
     assert not any("DELETE" in each for each in sent[after:])
     assert left(app)[1] == KEPT + 2

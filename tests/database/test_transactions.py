@@ -10,7 +10,14 @@ from sqlalchemy.exc import IntegrityError
 
 import app as package
 from app.access.roles import Role
-from app.database.session import after_commit, db, transaction
+from app.database.session import (
+    after_commit,
+    begin_held,
+    db,
+    held_transaction,
+    in_transaction,
+    transaction,
+)
 from app.database.statements import PreparedStatement
 from tests.support.databases import connected
 from tests.support.rows import count
@@ -246,3 +253,91 @@ def test_only_transaction_commits_and_rolls_back():
         ("app/oauth/login.py", "flows.begin"),
         ("app/oauth/views.py", "login.begin"),
     }
+
+
+# Transactions that are held
+
+
+def hold(*steps):
+    """Take steps while transactions are held; an exception in their place is raised."""
+    with held_transaction():
+        for step in steps:
+            if isinstance(step, BaseException):
+                raise step
+            step()
+
+
+def failing(*steps):
+    """Return a step that takes these in one transaction, which fails, and goes on."""
+
+    def fail():
+        with pytest.raises(ZeroDivisionError):
+            run(*steps, ZeroDivisionError())
+
+    return fail
+
+
+@pytest.mark.both_databases
+def test_a_held_transaction_commits_at_the_end_what_its_transactions_have_done(
+    context, database_url
+):
+    done = []
+    with held_transaction():
+        add("before")
+        assert seen_by_others(database_url) == {"before"}
+        run(adding("a"), lambda: after_commit(lambda: done.append("a")))
+        add("b")
+        run(adding("c"))
+        assert (seen_by_others(database_url), done) == ({"before"}, [])
+
+    assert (seen_by_others(database_url), done) == ({"before", "a", "b", "c"}, ["a"])
+    assert not in_transaction()
+
+
+@pytest.mark.both_databases
+def test_a_held_transaction_is_undone_with_its_block(context, database_url):
+    with pytest.raises(ZeroDivisionError):
+        hold(begin_held, adding("a"), lambda: run(adding("b")), ZeroDivisionError())
+
+    assert seen_by_others(database_url) == set()
+    assert not in_transaction()
+    run(adding("c"))
+    assert seen_by_others(database_url) == {"c"}
+
+
+@pytest.mark.both_databases
+def test_the_first_transaction_that_is_held_may_fail_and_be_tried_again(context, database_url):
+    hold(failing(adding("a")), lambda: run(adding("b")))
+
+    assert seen_by_others(database_url) == {"b"}
+
+
+@pytest.mark.both_databases
+def test_if_a_later_one_fails_all_are_undone_and_this_is_an_error(context, database_url):
+    with pytest.raises(RuntimeError):
+        hold(lambda: run(adding("a")), failing(adding("b")))
+
+    assert seen_by_others(database_url) == set()
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("first", [begin_held, names])
+def test_a_nested_one_may_fail_as_if_nothing_were_held(context, database_url, first):
+    hold(first, lambda: run(adding("a"), failing()))
+
+    assert seen_by_others(database_url) == {"a"}
+
+
+def test_begin_held_does_nothing_where_none_is_held(context):
+    begin_held()
+
+    assert not in_transaction()
+
+
+def test_a_block_without_a_transaction_holds_none(context):
+    with held_transaction():
+        assert names() == set()
+        assert not in_transaction()
+
+    db.session.remove()
+    assert checked_out() == 0

@@ -487,3 +487,17 @@ def test_an_answer_of_too_many_values_is_refused(tickets, remote):
 
     assert answer.status_code == 502
     assert answer.json["error"]["code"] == "REMOTE_ERROR"
+
+
+def test_a_call_with_an_idempotency_key_is_refused_before_the_data_source_is_called(serve, remote):
+    """What a remote service has done is not undone with the record of an answer."""
+    sources = {"desk": {"connector": "rest", "baseURL": remote.url}}
+    api = serve({"ticket": TICKET}, CONFIG, DATA_SOURCES=sources, IDEMPOTENCY_TTL=60)
+    token, body = api.logged_in(), {"title": "a"}
+
+    for verb, path in [("POST", ""), ("PATCH", "/1"), ("PUT", "/1"), ("DELETE", "/1")]:
+        answer = api(verb, f"/tickets{path}", body, token, headers={"Idempotency-Key": "k"})
+        assert refusal(answer) == (400, "IDEMPOTENCY_KEY_UNSUPPORTED"), verb
+
+    assert remote.seen == []
+    assert api("POST", "/tickets", body, token).status_code == 200

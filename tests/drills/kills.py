@@ -25,14 +25,14 @@ def run(seconds: float) -> Report:
 def _kill_under_load(place: Place, seconds: float, report: Report) -> None:
     prefix = f"{place.name} "
     with serve(place.folder, place.url) as server, load(server.url) as clients:
-        workers = _repeat(seconds, clients, lambda: _kill_a_worker(server))
-        services = _repeat(seconds, clients, lambda: _kill_the_service(server))
+        workers = kill_repeatedly(seconds, clients, lambda: kill_a_worker(server))
+        services = kill_repeatedly(seconds, clients, lambda: kill_the_service(server))
         report.did(f"{prefix}workers killed", workers)
         report.did(f"{prefix}services killed", services)
         clients.report_on(report, prefix)
 
 
-def _repeat(seconds: float, clients: Load, kill: Callable[[], None]) -> int:
+def kill_repeatedly(seconds: float, clients: Load, kill: Callable[[], None]) -> int:
     """Kill again and again, each time once the service answers; return how often."""
     end, kills = time.monotonic() + seconds, 0
     while time.monotonic() < end or not kills:
@@ -42,10 +42,10 @@ def _repeat(seconds: float, clients: Load, kill: Callable[[], None]) -> int:
     return kills
 
 
-def _kill_a_worker(server: Server) -> None:
+def kill_a_worker(server: Server) -> None:
     os.kill(random.choice(server.workers()), signal.SIGKILL)
 
 
-def _kill_the_service(server: Server) -> None:
+def kill_the_service(server: Server) -> None:
     server.kill()
     server.start()

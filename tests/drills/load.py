@@ -122,10 +122,10 @@ def is_refusal(answer: requests.Response) -> bool:
 class Load:
     """All clients of one user."""
 
-    def __init__(self, url: str, clients: int, email: str) -> None:
+    def __init__(self, url: str, clients: int, email: str, kind: type[Client] = Client) -> None:
         self.url = url
         self.headers = newcomer(url, email)
-        self.clients = [Client(f"{number}", url, requests.Session()) for number in range(clients)]
+        self.clients = [kind(f"{number}", url, requests.Session()) for number in range(clients)]
         self._stop = threading.Event()
         self._threads = [
             threading.Thread(target=client.work, args=(self._stop,)) for client in self.clients
@@ -213,9 +213,14 @@ class Load:
 
 
 @contextmanager
-def load(url: str, clients: int = CLIENTS, email: str = "ada@example.com") -> Iterator[Load]:
+def load(
+    url: str,
+    clients: int = CLIENTS,
+    email: str = "ada@example.com",
+    kind: type[Client] = Client,
+) -> Iterator[Load]:
     """Let clients of a new user write and read until the end of the block."""
-    made = Load(url, clients, email)
+    made = Load(url, clients, email, kind)
     made.start()
     try:
         yield made

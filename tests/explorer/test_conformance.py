@@ -57,7 +57,9 @@ REGISTERING |= {"users.createServiceAccount"}
 TAGS = ["*", 'W/"x", "y"', "x, ,", '"x", ' * 300]
 CONDITIONS = ['{"id": 1}', '{"nope": 1}', "[[[", "9" * 5000]
 FILTERS = ['{"where": {"id": 1}}', '{"limit": -1}', "{", '{"include": ["a", {"b": 1}]}']
+KEYS = ["k", '"k"', '"', "a,b", "x" * 300]
 HEADERS = {"If-Match": TAGS, "If-None-Match": TAGS, "filter": FILTERS, "where": CONDITIONS}
+HEADERS |= {"Idempotency-Key": KEYS}
 sent_headers = st.fixed_dictionaries(
     {}, optional={name: st.sampled_from(values) for name, values in HEADERS.items()}
 )
@@ -103,6 +105,7 @@ def app(shared_app):
     return shared_app(
         EMAIL_VERIFICATION="optional",
         EMAIL_CHANGE="confirmed",
+        IDEMPOTENCY_TTL=3600,
         PERSONAL_TOKENS={},
         PASSKEYS={},
         PUBLIC_URL="http://localhost:3000",

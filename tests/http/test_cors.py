@@ -52,8 +52,8 @@ def test_a_listed_origin_may_call_and_read_headers(shared_app):
     assert refused.status_code == 401
     assert cors_headers(refused) == {
         "Access-Control-Allow-Origin": LISTED,
-        "Access-Control-Expose-Headers": "ETag, Link, Retry-After, X-Database-Position,"
-        " X-Request-Id, X-Total-Count",
+        "Access-Control-Expose-Headers": "ETag, Idempotency-Replayed, Link, Retry-After,"
+        " X-Database-Position, X-Request-Id, X-Total-Count",
         "Vary": "Origin",
     }
     assert ipv6.headers["Access-Control-Allow-Origin"] == "http://[::1]:8100"

@@ -30,6 +30,11 @@ def wait_to_be_ended() -> None:
     time.sleep(PATIENCE)
 
 
+def wait_as_told(retry_after: str | None) -> None:
+    """Wait for the seconds of a Retry-After, as clients do; for a moment without any."""
+    time.sleep(float(retry_after or 0.1))
+
+
 def is_recent(moment: datetime) -> bool:
     """Return True if a moment is about now, also by a clock that is set back meanwhile."""
     return abs(now() - moment) < timedelta(minutes=5)

@@ -82,14 +82,17 @@ def _read() -> object:
     # The object behind the proxy, since every use of a proxy costs several calls.
     current: Request = request._get_current_object()  # type: ignore[attr-defined]
     try:
-        raw = _read_bytes(current)
+        raw = read_bytes(current)
         return _read_form(raw) if current.mimetype == FORM else _read_json(current, raw)
     except ValueError as error:
         raise MalformedBody(f"The body cannot be read: {error}.") from None
 
 
-def _read_bytes(current: Request) -> bytes:
-    """Return the body; Werkzeug would truncate a chunked one above the limit without an error."""
+def read_bytes(current: Request) -> bytes:
+    """Return the body of a request; raise RequestEntityTooLarge.
+
+    Werkzeug would truncate a chunked one above the limit without an error.
+    """
     received, most = current.environ["wsgi.input"], current_app.config["MAX_CONTENT_LENGTH"]
     if isinstance(received, BytesIO):
         # The worker has received all of it; Werkzeug's streams would take as long as parsing the

@@ -61,6 +61,8 @@ class Writer:
         self._resource, self._rows = resource, rows
         self._new, self._changed = new, changed
         self._before, self._after = resource.before_save, resource.after_save
+        # Called before each write, once its values are prepared.
+        self.before_write: Callable[[], None] = rows.reader.note_write
 
     def insert(
         self,
@@ -73,7 +75,7 @@ class Writer:
         `link` is called with the rows before the check, in the same transaction, for changes by
         which they meet the conditions.
         """
-        self._rows.reader.note_write()
+        self.before_write()
         if not required and link is None:
             return self._insert(items)
         outcome = self._outcome(required) if required else None
@@ -148,9 +150,9 @@ class Writer:
         check: Check | None,
         required: Sequence[Condition],
     ) -> Sequence[Row]:
-        self._rows.reader.note_write()
         chosen = list(conditions)
         values = self._rows.prepare_update(chosen, values)
+        self.before_write()
         if check is None and not required:
             return self._store(chosen, values, store)
         outcome = self._outcome(required) if required else None
@@ -191,9 +193,9 @@ class Writer:
         """
         if self._before.receivers or self._after.receivers:
             return len(self.update(conditions, values, required=required))
-        self._rows.reader.note_write()
         chosen = list(conditions)
         values = self._rows.prepare_update(chosen, values)
+        self.before_write()
         if not required:
             return self._rows.update_all(chosen, values)
         outcome = self._outcome(required)
@@ -208,7 +210,7 @@ class Writer:
 
         `check` is as for `update`. Raises TooManyRows if there are hooks.
         """
-        self._rows.reader.note_write()
+        self.before_write()
         if check is None:
             return self._delete(conditions)
         chosen = list(conditions)

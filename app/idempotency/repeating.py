@@ -1,0 +1,104 @@
+"""Views of calls that are done once, and whose answers are kept and repeated."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Request, Response, current_app, request
+from flask.typing import ResponseReturnValue
+
+from app.access.policy import authorize, related_method
+from app.database.session import held_transaction
+from app.http.responses import encode_json
+from app.rest.collection import Collection, hashed_property
+from app.rest.endpoint import JSON, Endpoint, View
+
+from .keys import HEADER, read_call
+from .records import Answer, Claim, claim, keep, release
+
+#: Maximum bytes of an answer that is kept completely; of a longer one, status and ids are kept.
+MAX_KEPT = 64 * 1024
+# The headers of an answer; others are those of a response.
+KEPT_HEADERS = ("Content-Type", "ETag", "Location")
+REPLAYED = "Idempotency-Replayed"
+# The first status of an error.
+FIRST_ERROR = 400
+
+
+@dataclass(frozen=True)
+class RepeatableView:
+    """The view of an endpoint that writes rows; its name is `model.method`."""
+
+    view: View
+    name: str
+    endpoint: Endpoint
+    # The collection of the rows, if they are of one.
+    target: Collection | None
+
+    def respond(self, **arguments: str) -> ResponseReturnValue:
+        """Call the view, if the request has no key, or it is the first one with it.
+
+        Else repeat its answer. This requires the permission for the method, as the first call did,
+        but neither reads nor checks the row.
+        """
+        # The object behind the proxy, since every use of a proxy costs several calls.
+        current: Request = request._get_current_object()  # type: ignore[attr-defined]
+        if HEADER not in current.environ:
+            return self.view(**arguments)  # type: ignore[no-any-return]
+        model, _, method = self.name.partition(".")
+        authorize(model, method, arguments.get("id"))
+        found = claim(read_call(current, hashed_property(self.endpoint, self.target)))
+        if isinstance(found, Answer):
+            self._authorize_target()
+            return Response(found.body, found.status, {**found.headers, REPLAYED: "true"})
+        return self._answer(found, arguments)
+
+    def _answer(self, claimed: Claim, arguments: Mapping[str, str]) -> Response:
+        """Return the answer of the view, and keep it unless it is an error."""
+        try:
+            with held_transaction():
+                response = current_app.make_response(self.view(**arguments))
+                is_kept = response.status_code < FIRST_ERROR
+                if is_kept:
+                    keep(claimed, self._kept(response, claimed.call.user_id is None))
+        except BaseException:
+            release(claimed)
+            raise
+        if not is_kept:
+            release(claimed)
+        return response
+
+    def _authorize_target(self) -> None:
+        """Raise the access error unless the caller may call what a relation calls of its target."""
+        required, target = self.endpoint.requires, self.target
+        if required and target:
+            method = required if target.is_owner_model else related_method(required)
+            _, _, relation = self.endpoint.method.split("__", 2)
+            target.related_grant(method, relation)
+
+    def _kept(self, response: Response, is_anonymous: bool) -> Answer:
+        """Return the part of a response to keep: all of it, or the ids in it if it is long.
+
+        Of an account that an anonymous caller has registered, nothing but the status.
+        """
+        target, has_json = self.target, response.is_json
+        if has_json and is_anonymous and target and target.is_owner_model:
+            return _reduced(response, "")
+        if has_json and len(response.get_data()) > MAX_KEPT:
+            return _reduced(response, target.id_name if target else "")
+        found = {name: response.headers.get(name) for name in KEPT_HEADERS}
+        headers = {name: value for name, value in found.items() if value is not None}
+        return Answer(response.status_code, headers, response.get_data(as_text=True))
+
+
+def _reduced(response: Response, id_name: str) -> Answer:
+    """Return an answer with the id of its object, or with that of each object of its array."""
+    shown = response.get_json()
+    is_array = isinstance(shown, list)
+    kept = [_only(id_name, each) for each in shown] if is_array else _only(id_name, shown)
+    return Answer(response.status_code, {"Content-Type": JSON}, encode_json(kept).decode())
+
+
+def _only(name: str, shown: Any) -> Mapping[str, object]:
+    """Return an object with one of its properties, if it has it."""
+    return {name: shown[name]} if isinstance(shown, dict) and name in shown else {}
