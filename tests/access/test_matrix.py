@@ -95,6 +95,7 @@ OWN_CODE = [401, 200, 422, 422, 422, 401, 401, 401, 401, 401, 401]
 SAID_OF_ALL = {"GET": LOGGED_IN, "HEAD": OWN_ROW}
 
 NEW_TODO = {"title": "New"}
+COUNTING = {"requests": [{"method": "GET", "path": "/todos/count"}]}
 NEW_USER = {"email": "new@example.com", "password": PASSWORD}
 KNOWN_TODO = {**NEW_TODO, "id": TODO}
 CREDENTIALS = {"email": "owner@example.com", "password": PASSWORD}
@@ -170,6 +171,8 @@ EXPECTED = {
     "users.enable": [(ADMINS, None)],
     "users.sendReset": [(ADMINS, None)],
     "users.markVerified": [(ADMINS, None)],
+    # The rules for its calls decide.
+    "batch.run": [(LOGGED_IN, COUNTING)],
     "admin.access": [(LOGGED_IN, None)],
     "admin.findModels": [(ADMINS, None)],
     "admin.findModelById": [(ADMINS, None)],
