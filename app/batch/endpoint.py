@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Response
+from flask import Response, current_app
 from werkzeug.exceptions import Conflict, MethodNotAllowed, NotFound
 
 from app import errors
@@ -13,7 +13,7 @@ from app.rest.endpoint import JSON, Endpoint, Route
 from app.rest.requests.bodies import read_body
 from app.rest.rows.writer import MAX_ROWS
 
-from .calls import MAX_CALLS, MAX_ID, MAX_PATH, VERBS, read_calls
+from .calls import MAX_CALLS, MAX_ID, MAX_PATH, VERBS, Reader
 from .errors import InvalidBatch, Place, located
 from .running import run
 
@@ -105,7 +105,9 @@ def respond(grant: Grant) -> Response:
     """
     place = Place()
     with located(place):
-        return Response(run(read_calls(read_body(), place), place), content_type=JSON)
+        app = current_app._get_current_object()  # type: ignore[attr-defined]
+        calls = Reader(app, place).read(read_body())
+        return Response(run(app, calls, place), content_type=JSON)
 
 
 endpoint = Endpoint(

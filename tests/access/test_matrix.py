@@ -247,7 +247,7 @@ WITH_PASSKEYS = {
 UNDECLARED = {("openapi.document", "GET"), ("api_status.status", "GET")}
 
 # The row that a path or a `where` means, by model, and the arguments of paths beside it.
-ROWS = {"todos": TODO, "users": OWNER, "admin": OWNER}
+ROWS = {"todos": TODO, "users": OWNER, "admin": OWNER, "batch": TODO}
 WHERE = {"todos": f'{{"id": {TODO}}}', "users": f'{{"id": {OTHER}}}'}
 ARGUMENTS = {"fk": TODO, "handle": HANDLE, "role": "clerk", "name": "clerk"}
 ARGUMENTS |= {"throttle": "registration", "key": "k" * 64, "function": "find"}
