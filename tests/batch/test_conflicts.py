@@ -1,0 +1,102 @@
+"""Batches that run at the same time, and statements that fail."""
+
+import threading
+
+import pytest
+from sqlalchemy import event, text
+
+from app.database.session import db
+from tests.support.races import at_once
+
+from .conftest import call
+
+
+def change(rows, left):
+    return [call("PATCH", f"/stock/{row}", {"left": left}) for row in rows]
+
+
+@pytest.fixture
+def stock(shop):
+    """The ids of two rows."""
+    return [shop("POST", "/stock", {"sku": sku, "left": 0}).json["id"] for sku in ("a", "b")]
+
+
+def meet_after_the_first_change(app, number):
+    """Let so many batches wait for each other when each has changed its first row."""
+    barrier, counted, met = threading.Barrier(number), threading.local(), []
+
+    def wait(_connection, _cursor, statement, *_more):
+        if statement.startswith("UPDATE") and not getattr(counted, "met", False):
+            counted.met = True
+            barrier.wait(timeout=60)
+            met.append(True)
+
+    with app.app_context():
+        event.listen(db.engine, "after_cursor_execute", wait)
+    return met
+
+
+@pytest.mark.only_on("postgresql")
+def test_batches_that_wait_for_each_other_are_run_again_and_both_succeed(shop, stock):
+    met = meet_after_the_first_change(shop.app, 2)
+    headers = {"Authorization": shop.token}
+
+    def send(rows, left):
+        body = {"requests": change(rows, left)}
+        return lambda client: client.post("/api/batch", json=body, headers=headers)
+
+    answers = at_once(shop.app, send(stock, 1), send(stock[::-1], 2))
+
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert len(met) == 2
+    left = {shop("GET", f"/stock/{row}").json["left"] for row in stock}
+    assert left in ({1}, {2})
+
+
+@pytest.mark.only_on("postgresql")
+@pytest.mark.parametrize(("failures", "status", "rows"), [(2, 200, 1), (3, 503, 0)])
+def test_a_batch_is_run_at_most_three_times(make_shop, failures, status, rows):
+    shop = make_shop()
+    attempts = []
+    # A trigger may raise any code; the sequence counts also what is rolled back.
+    made = f"""
+        CREATE SEQUENCE attempts;
+        CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF nextval('attempts') <= {failures} THEN
+                RAISE EXCEPTION 'again' USING ERRCODE = '40001';
+            END IF;
+            RETURN NEW;
+        END $$;
+        CREATE TRIGGER fail BEFORE INSERT ON "Line" FOR EACH ROW EXECUTE FUNCTION fail();
+    """
+    with shop.app.app_context(), db.engine.connect() as connection:
+        table = connection.scalar(text("SELECT tablename FROM pg_tables WHERE tablename ~* 'line'"))
+        connection.exec_driver_sql(made.replace('"Line"', f'"{table}"'))
+    try:
+        response = shop.batch(
+            call("POST", "/orders", {"title": "Home"}, id="order"),
+            call("POST", "/orders/{order.id}/lines", {"sku": "lamp"}),
+        )
+        attempts.append(response.status_code)
+    finally:
+        with shop.app.app_context(), db.engine.connect() as connection:
+            connection.exec_driver_sql(f'DROP TRIGGER fail ON "{table}"; DROP FUNCTION fail')
+            connection.exec_driver_sql("DROP SEQUENCE attempts")
+
+    assert attempts == [status]
+    assert (shop.count("orders"), shop.count("lines")) == (rows, rows)
+
+
+@pytest.mark.both_databases
+def test_batches_at_the_same_time_all_succeed(shop, stock):
+    headers = {"Authorization": shop.token}
+
+    def send(client):
+        reads, writes = [call("GET", f"/stock/{row}") for row in stock], change(stock, 5)
+        body = {"requests": [*reads, *writes]}
+        return client.post("/api/batch", json=body, headers=headers)
+
+    answers = at_once(shop.app, *[send] * 4)
+
+    assert [answer.status_code for answer in answers] == [200] * 4
