@@ -183,3 +183,17 @@ def test_users_are_changed_and_deleted_with_what_belongs_to_them(todos, api):
     assert deleted.json["responses"][0]["body"] == {"count": 1}
     assert todos("GET", place, token=bob).status_code == 401
     assert todos("GET", "/todos/count").json == {"count": 0}
+
+
+def test_a_rule_may_refuse_batches(make_app, token):
+    only_users = {
+        "principalType": "ROLE",
+        "principalId": "$authenticated",
+        "permission": "ALLOW",
+        "property": "run",
+    }
+    app = make_app(ACLS={"batch": [only_users]})
+
+    assert Caller(app, token).batch(FIRST).status_code == 200
+    assert Caller(app, None).batch(FIRST).json["error"]["code"] == "AUTHORIZATION_REQUIRED"
+    assert "details" not in Caller(app, None).batch(FIRST).json["error"]

@@ -487,3 +487,15 @@ def test_an_answer_of_too_many_values_is_refused(tickets, remote):
 
     assert answer.status_code == 502
     assert answer.json["error"]["code"] == "REMOTE_ERROR"
+
+
+def test_a_batch_has_no_calls_of_rows_at_a_data_source(tickets, remote):
+    before = len(remote.seen)
+    calls = [("POST", "/tickets", {"title": "new"}), ("GET", "/tickets", None)]
+
+    for method, path, body in calls:
+        requests = {"requests": [{"method": method, "path": path, "body": body}]}
+        refused = tickets.api("POST", "/batch", requests, token=tickets.tokens["ada"])
+
+        assert refusal(refused) == (400, "INVALID_BATCH")
+    assert len(remote.seen) == before
