@@ -16,18 +16,20 @@ from werkzeug.routing import Rule
 from app.access.identity import QUERY, token_transports
 from app.access.rules import READ
 from app.errors import quote
+from app.http.responses import encode_json
 from app.rest import collection
 from app.rest.endpoint import Endpoint, served_endpoints, switched_off
 from app.rest.requests.bodies import Body
 from app.rest.routing import routed_target
 
 from .errors import InvalidBatch, Place
-from .references import Reference, in_body, in_path
+from .references import KEY_JSON, Reference, in_body, in_path
 
 #: Maximum calls of a batch.
 MAX_CALLS = 50
-#: Maximum characters of the path of a call in a batch, with its query string.
-MAX_PATH = 8000
+#: Maximum characters of all paths of a batch together, with their query strings: half of those of
+#: one request.
+MAX_PATHS = 8000
 #: Maximum characters of the id of a call in a batch.
 MAX_ID = 64
 
@@ -59,6 +61,8 @@ class Call:
     path: str
     query: str
     body: Body | list[Any] | None
+    # The JSON of the body; empty without one.
+    content: bytes
     if_match: str | None
     target: Target
     # The references in the path and in the body.
@@ -78,6 +82,7 @@ class Reader:
         self._collections = collection.served_collections.of(app)
         transports = token_transports.of(app)
         self._tokens = {name for location, name, _ in transports if location == QUERY}
+        self._characters_left = MAX_PATHS
         # Most calls of a large batch have the same few routes.
         self._targets: dict[tuple[str, str], Target] = {}
 
@@ -106,23 +111,24 @@ class Reader:
         self._place.enter(position, call_id)
         verb, body, if_match = _read_values(item)
         path, query = self._read_path(item.get("path"))
-        of_path, of_body = list(in_path(path)), list(in_body(body))
+        content = b"" if body is None else encode_json(body)
+        of_path, of_body = list(in_path(path)), list(in_body(body)) if KEY_JSON in content else []
         for reference in (*of_path, *of_body):
             if reference.call not in earlier:
                 raise InvalidBatch(f"No earlier call has the id {quote(reference.call)}.")
         target = self._target(verb, path)
         if target.written is not None:
             check_body(target.written, body)
-        sent = (call_id, verb, path, query, body, if_match)
+        sent = (call_id, verb, path, query, body, content, if_match)
         return Call(position, *sent, target, of_path, of_body)
 
     def _read_path(self, value: object) -> tuple[str, str]:
         """Return the path and the query string, percent-encoded; raise InvalidBatch."""
-        if not isinstance(value, str) or not value.startswith("/") or len(value) > MAX_PATH:
-            raise InvalidBatch(
-                f"path must be text of at most {MAX_PATH} characters, a path below the base path"
-                " that begins with /."
-            )
+        if not isinstance(value, str) or not value.startswith("/"):
+            raise InvalidBatch("path must be a path below the base path, which begins with /.")
+        self._characters_left -= len(value)
+        if self._characters_left < 0:
+            raise InvalidBatch(f"The paths have more than {MAX_PATHS} characters together.")
         if not value.isprintable() or "#" in value:
             raise InvalidBatch("path must not have control characters or #.")
         path, _, query = percent_encode(value, safe=UNENCODED).partition("?")

@@ -13,7 +13,7 @@ from app.rest.endpoint import JSON, Endpoint, Route
 from app.rest.requests.bodies import read_body
 from app.rest.rows.writer import MAX_ROWS
 
-from .calls import MAX_CALLS, MAX_ID, MAX_PATH, VERBS, Reader
+from .calls import MAX_CALLS, MAX_ID, MAX_PATHS, VERBS, Reader
 from .errors import InvalidBatch, Place, located
 from .running import run
 
@@ -41,7 +41,7 @@ BODY: dict[str, Any] = {
                     "method": {"type": "string", "enum": [*VERBS]},
                     "path": {
                         "type": "string",
-                        "maxLength": MAX_PATH,
+                        "maxLength": MAX_PATHS,
                         "description": "The path below the base path, with the query string."
                         " `{name.property}` is a property of the answer of the call `name`.",
                     },

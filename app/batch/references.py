@@ -12,6 +12,8 @@ from .errors import InvalidBatch
 
 # The only key of an object that stands for a value.
 KEY = "$result"
+# The key in compact JSON; quotation marks of texts are escaped.
+KEY_JSON = b'"$result":'
 # A call's id, and a property of the object that it answers, or a path to one in inner objects.
 REFERENCE = re.compile(r"([A-Za-z0-9_-]{1,64})((?:\.[^.{}/]{1,200}){1,6})", re.ASCII)
 IN_PATH = re.compile(r"\{([^{}]*)\}")

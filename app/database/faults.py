@@ -57,7 +57,7 @@ def is_timeout(error: BaseException) -> bool:
 
 
 def is_conflict(error: BaseException) -> bool:
-    """Return True if concurrent transactions were in each other's way, and one may succeed later."""
+    """Return True if a concurrent transaction ended this one, which may succeed if repeated."""
     return error_code(error) in CONFLICTS
 
 

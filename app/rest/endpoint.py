@@ -121,8 +121,8 @@ class Endpoint:
     # The scope that the token must have, and whether the token is optional.
     scope: str | None = None
     token_optional: bool = False
-    # Whether personal tokens may call it whatever their scopes are, because these decide on the calls
-    # that it makes.
+    # Whether personal tokens may call it whatever their scopes are, because these decide on what it
+    # calls.
     unscoped: bool = False
     # Whether it does nothing but read and write rows of the database, so that a rollback undoes it,
     # and a batch may call it.

@@ -61,6 +61,22 @@ def test_the_answers_of_a_batch_are_no_larger_than_that_of_one_request(make_shop
     assert (too_large.status_code, too_large.json["error"]["code"]) == (400, "INVALID_BATCH")
 
 
+def test_the_answers_of_a_batch_have_a_bounded_number_of_objects(make_shop):
+    shop = make_shop()
+    for _ in range(5):
+        lines = [{"sku": "{", "extra": {"a": {"b": '{"' * 20}}}] * 200
+        assert shop("POST", "/lines", lines).status_code == 200
+    listed, ids = call("GET", "/lines"), call("GET", '/lines?filter={"fields": ["id"]}')
+
+    fits, too_many = shop.batch(*[ids] * 10), shop.batch(*[ids] * 11)
+
+    assert fits.status_code == 200
+    assert (too_many.status_code, too_many.json["error"]["code"]) == (400, "INVALID_BATCH")
+    # Each has three, and a text that ends as one begins.
+    assert shop.batch(*[listed] * 2).status_code == 200
+    assert shop.batch(*[listed] * 3).json["error"]["details"] == {"request": 2, "id": None}
+
+
 def test_the_calls_that_a_model_has_switched_off_do_not_exist(make_shop):
     off = SHOP["order"] | {"options": {"remoting": {"sharedMethods": {"create": False}}}}
     shop = make_shop(models=SHOP | {"order": off})

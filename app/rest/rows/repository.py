@@ -60,8 +60,8 @@ class Repository:
     # The body's property that `prepare_insert` or `prepare_update` hashes: requests with it are
     # queued.
     hashed: ClassVar[str | None] = None
-    # Properties whose changes do further work that a rollback does not undo, such as counting uses of
-    # a throttle.
+    # Properties whose changes do further work that a rollback does not undo, such as counting a use
+    # of a throttle.
     irreversible: ClassVar[frozenset[str]] = frozenset()
     # Whether a rollback undoes what is written.
     is_transactional: ClassVar[bool] = True
