@@ -22,8 +22,8 @@ from app.rest.endpoint import Endpoint, served_endpoints, switched_off
 from app.rest.requests.bodies import Body
 from app.rest.routing import routed_target
 
-from .errors import InvalidBatch, Place
-from .references import KEY_JSON, Reference, in_body, in_path
+from .errors import CallPlace, InvalidBatch
+from .references import KEY_JSON, ResultReference, in_body, in_path, without_references
 
 #: Maximum calls of a batch.
 MAX_CALLS = 50
@@ -38,10 +38,11 @@ VERBS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 KEYS = ("id", "method", "path", "body", "ifMatch")
 # All printable characters of ASCII but the space: what else a path has is encoded, as browsers do.
 UNENCODED = "".join(map(chr, range(0x21, 0x7F)))
-ENCODED_BRACES = ("%7b", "%7d")
+# Not in a path besides those of references.
+BRACES = ("{", "}", "%7b", "%7d")
 
 
-class Target(NamedTuple):
+class CallTarget(NamedTuple):
     """What a call calls: a route, and the arguments in the path, which may have references."""
 
     rule: Rule
@@ -51,7 +52,7 @@ class Target(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Call:
+class BatchCall:
     """A call of a batch that may be run, as it was sent."""
 
     position: int
@@ -64,16 +65,16 @@ class Call:
     # The JSON of the body; empty without one.
     content: bytes
     if_match: str | None
-    target: Target
+    target: CallTarget
     # The references in the path and in the body.
-    in_path: Sequence[Reference]
-    in_body: Sequence[Reference]
+    in_path: Sequence[ResultReference]
+    in_body: Sequence[ResultReference]
 
 
-class Reader:
+class BatchReader:
     """Reads the calls of a batch."""
 
-    def __init__(self, app: Flask, place: Place) -> None:
+    def __init__(self, app: Flask, place: CallPlace) -> None:
         """Set `place` to the call that is being read."""
         self._place = place
         self._root = app.config["REST_API_ROOT"]
@@ -84,14 +85,14 @@ class Reader:
         self._tokens = {name for location, name, _ in transports if location == QUERY}
         self._characters_left = MAX_PATHS
         # Most calls of a large batch have the same few routes.
-        self._targets: dict[tuple[str, str], Target] = {}
+        self._targets: dict[tuple[str, str], CallTarget] = {}
 
-    def read(self, body: Body) -> list[Call]:
+    def read(self, body: Body) -> list[BatchCall]:
         """Return the calls of a batch's body; raise InvalidBatch, and the errors of the router."""
         items = body.get(REQUESTS)
         if not isinstance(items, list) or not 1 <= len(items) <= MAX_CALLS or len(body) > 1:
             raise InvalidBatch(f"The body must have {REQUESTS}, with 1 to {MAX_CALLS} calls.")
-        calls: list[Call] = []
+        calls: list[BatchCall] = []
         earlier: set[str] = set()
         for position, item in enumerate(items):
             self._place.enter(position)
@@ -101,7 +102,7 @@ class Reader:
         self._place.enter(None)
         return calls
 
-    def _read_call(self, position: int, item: object, earlier: Collection[str]) -> Call:
+    def _read_call(self, position: int, item: object, earlier: Collection[str]) -> BatchCall:
         if not isinstance(item, dict):
             raise InvalidBatch("A call must be an object.")
         if unknown := item.keys() - set(KEYS):
@@ -120,7 +121,7 @@ class Reader:
         if target.written is not None:
             check_body(target.written, body)
         sent = (call_id, verb, path, query, body, content, if_match)
-        return Call(position, *sent, target, of_path, of_body)
+        return BatchCall(position, *sent, target, of_path, of_body)
 
     def _read_path(self, value: object) -> tuple[str, str]:
         """Return the path and the query string, percent-encoded; raise InvalidBatch."""
@@ -132,20 +133,21 @@ class Reader:
         if not value.isprintable() or "#" in value:
             raise InvalidBatch("path must not have control characters or #.")
         path, _, query = percent_encode(value, safe=UNENCODED).partition("?")
-        if "%7" in path and any(brace in path.lower() for brace in ENCODED_BRACES):
+        rest = without_references(path).lower()
+        if any(brace in rest for brace in BRACES):
             raise InvalidBatch("Braces in a path are for references, as in {order.id}.")
         if query and self._tokens & {name for name, _ in parse_qsl(query, keep_blank_values=True)}:
             raise InvalidBatch("path must not have an access token: the batch has one.")
         return path, query
 
-    def _target(self, verb: str, path: str) -> Target:
+    def _target(self, verb: str, path: str) -> CallTarget:
         """Return what a call calls; raise InvalidBatch, NotFound and MethodNotAllowed."""
         found = self._targets.get((verb, path))
         if found is None:
             found = self._targets[verb, path] = self._find_target(verb, path)
         return found
 
-    def _find_target(self, verb: str, path: str) -> Target:
+    def _find_target(self, verb: str, path: str) -> CallTarget:
         routed = routed_target(f"{self._root}{path}", self._root)
         text = routed.encode("latin-1").decode(errors="replace")
         try:
@@ -157,12 +159,15 @@ class Reader:
         if method in self._off.get(model, ()):
             raise _no_method(verb, path)
         endpoint = self._endpoints.get(name)
-        if endpoint is None or not (endpoint.atomic and self._is_in_database(model, endpoint)):
+        if endpoint is None or not self._is_atomic(model, endpoint):
             raise InvalidBatch(f"{quote(name)} may do what cannot be undone: send it alone.")
         subject = self._collections.get(endpoint.subject or model)
-        return Target(rule, arguments, None if endpoint.access == READ else subject)
+        return CallTarget(rule, arguments, None if endpoint.access == READ else subject)
 
-    def _is_in_database(self, model: str, endpoint: Endpoint) -> bool:
+    def _is_atomic(self, model: str, endpoint: Endpoint) -> bool:
+        """Return True if a rollback undoes what an endpoint does."""
+        if not endpoint.atomic or endpoint.hashes:
+            return False
         names = {model, endpoint.subject or model, *endpoint.answers}
         known = self._collections
         return all(known[name].rows.is_transactional for name in names if name in known)

@@ -13,8 +13,8 @@ from app.rest.endpoint import JSON, Endpoint, Route
 from app.rest.requests.bodies import read_body
 from app.rest.rows.writer import MAX_ROWS
 
-from .calls import MAX_CALLS, MAX_ID, MAX_PATHS, VERBS, Reader
-from .errors import InvalidBatch, Place, located
+from .calls import MAX_CALLS, MAX_ID, MAX_PATHS, VERBS, BatchReader
+from .errors import CallPlace, InvalidBatch, located
 from .running import run
 
 # The name of the endpoint in paths and rules.
@@ -103,10 +103,10 @@ def respond(grant: Grant) -> Response:
     The first that fails undoes all, and its error is the response: `details` have its position
     from 0 as `request`, and its `id`.
     """
-    place = Place()
+    place = CallPlace()
     with located(place):
         app = current_app._get_current_object()  # type: ignore[attr-defined]
-        calls = Reader(app, place).read(read_body())
+        calls = BatchReader(app, place).read(read_body())
         return Response(run(app, calls, place), content_type=JSON)
 
 

@@ -17,7 +17,7 @@ class InvalidBatch(BadRequest):
 
 
 @dataclass
-class Place:
+class CallPlace:
     """The call of a batch that is being read, checked or run."""
 
     # Its position from 0; None before the first and after the last call.
@@ -30,7 +30,7 @@ class Place:
 
 
 @contextmanager
-def located(place: Place) -> Iterator[None]:
+def located(place: CallPlace) -> Iterator[None]:
     """Run a block; if it raises, abort with the response to its error, which names the call.
 
     The app's error handlers make the response. It is a context manager.
@@ -45,7 +45,7 @@ def located(place: Place) -> Iterator[None]:
         abort(response)
 
 
-def _add_place(response: Response, place: Place) -> None:
+def _add_place(response: Response, place: CallPlace) -> None:
     body = response.get_json()
     if isinstance(body, dict) and isinstance(error := body.get("error"), dict):
         details = {**error.get("details", {}), "request": place.position, "id": place.id}

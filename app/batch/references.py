@@ -19,7 +19,7 @@ REFERENCE = re.compile(r"([A-Za-z0-9_-]{1,64})((?:\.[^.{}/]{1,200}){1,6})", re.A
 IN_PATH = re.compile(r"\{([^{}]*)\}")
 
 
-class Reference(NamedTuple):
+class ResultReference(NamedTuple):
     """A property of the object that the call with an id has answered."""
 
     call: str
@@ -41,10 +41,10 @@ class Reference(NamedTuple):
 
 
 # Returns the value of a reference.
-Resolve = Callable[[Reference], Any]
+Resolve = Callable[[ResultReference], Any]
 
 
-def resolve(results: Mapping[str, object], reference: Reference) -> Any:
+def resolve(results: Mapping[str, object], reference: ResultReference) -> Any:
     """Return the value of a reference in the answers by id; raise InvalidBatch."""
     value = results[reference.call]
     for step in reference.steps:
@@ -54,14 +54,14 @@ def resolve(results: Mapping[str, object], reference: Reference) -> Any:
     return value
 
 
-class Values:
+class ReferencedValues:
     """The values of references in a batch, whose JSON has at most `most` bytes together."""
 
     def __init__(self, most: int) -> None:
         self.results: dict[str, object] = {}
         self._most = self._left = most
 
-    def of_body(self, reference: Reference) -> Any:
+    def of_body(self, reference: ResultReference) -> Any:
         """Return the value for a body; raise InvalidBatch."""
         value = resolve(self.results, reference)
         self._left -= len(encode_json(value))
@@ -69,7 +69,7 @@ class Values:
             raise InvalidBatch(f"The references stand for more than {self._most} bytes.")
         return value
 
-    def of_path(self, reference: Reference) -> str:
+    def of_path(self, reference: ResultReference) -> str:
         """Return the value for a path, text or an integer, as text; raise InvalidBatch."""
         value = resolve(self.results, reference)
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
@@ -80,14 +80,14 @@ class Values:
         return text
 
 
-def in_body(body: object) -> Iterator[Reference]:
+def in_body(body: object) -> Iterator[ResultReference]:
     """Yield the references in a body; raise InvalidBatch for a malformed one."""
     waiting = [body]
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
             if len(value) == 1 and KEY in value:
-                yield Reference.parse(value[KEY])
+                yield ResultReference.parse(value[KEY])
             else:
                 waiting += value.values()
         elif isinstance(value, list):
@@ -98,21 +98,26 @@ def fill_body(body: Any, value_of: Resolve) -> Any:
     """Return a body with values in place of its references."""
     if isinstance(body, dict):
         if len(body) == 1 and KEY in body:
-            return value_of(Reference.parse(body[KEY]))
+            return value_of(ResultReference.parse(body[KEY]))
         return {name: fill_body(value, value_of) for name, value in body.items()}
     return [fill_body(value, value_of) for value in body] if isinstance(body, list) else body
 
 
-def in_path(path: str) -> Iterator[Reference]:
+def in_path(path: str) -> Iterator[ResultReference]:
     """Yield the references in a path; raise InvalidBatch for a malformed one."""
-    return (Reference.parse(text) for text in IN_PATH.findall(path))
+    return (ResultReference.parse(text) for text in IN_PATH.findall(path))
 
 
-def fill_argument(argument: str, value_of: Callable[[Reference], str]) -> str:
+def without_references(path: str) -> str:
+    """Return the rest of a path."""
+    return IN_PATH.sub("", path)
+
+
+def fill_argument(argument: str, value_of: Callable[[ResultReference], str]) -> str:
     """Return an argument of a path with values in place of its references."""
-    return IN_PATH.sub(lambda found: value_of(Reference.parse(found[1])), argument)
+    return IN_PATH.sub(lambda found: value_of(ResultReference.parse(found[1])), argument)
 
 
-def fill_path(path: str, value_of: Callable[[Reference], str]) -> str:
+def fill_path(path: str, value_of: Callable[[ResultReference], str]) -> str:
     """Return a path with percent-encoded values in place of its references."""
     return fill_argument(path, lambda reference: percent_encode(value_of(reference), safe=""))

@@ -22,9 +22,9 @@ from app.rest.routing import routed_target
 from app.rest.rows.pages import MAX_BYTES
 from app.users.sessions.transports import resolver
 
-from .calls import Call, check_body
-from .errors import InvalidBatch, Place
-from .references import Values, fill_argument, fill_body, fill_path
+from .calls import BatchCall, check_body
+from .errors import CallPlace, InvalidBatch
+from .references import ReferencedValues, fill_argument, fill_body, fill_path
 
 #: How often a batch is run if it meets deadlocks and serialization failures.
 ATTEMPTS = 3
@@ -44,7 +44,7 @@ OF_ONE_REQUEST = {
 Before = Callable[[], Any]
 
 
-def run(app: Flask, calls: Sequence[Call], place: Place) -> bytes:
+def run(app: Flask, calls: Sequence[BatchCall], place: CallPlace) -> bytes:
     """Run the calls, all or none; return the JSON of their answers.
 
     After a deadlock or a serialization failure all of them are run again, at most ATTEMPTS times in
@@ -68,11 +68,13 @@ def run(app: Flask, calls: Sequence[Call], place: Place) -> bytes:
 class _Run:
     """One attempt to run the calls of a batch."""
 
-    def __init__(self, app: Flask, calls: Sequence[Call], place: Place, deadline: float) -> None:
+    def __init__(
+        self, app: Flask, calls: Sequence[BatchCall], place: CallPlace, deadline: float
+    ) -> None:
         self._app, self._calls, self._place, self._deadline = app, calls, place, deadline
         self._root = app.config["REST_API_ROOT"]
         self._most_body: int = app.config["MAX_CONTENT_LENGTH"]
-        self._values = Values(self._most_body)
+        self._values = ReferencedValues(self._most_body)
         self._referred = {each.call for call in calls for each in (*call.in_path, *call.in_body)}
         self._environ = {
             key: value for key, value in request.environ.items() if key not in OF_ONE_REQUEST
@@ -106,7 +108,7 @@ class _Run:
         view = app.ensure_sync(app.view_functions[name])
         return app.make_response(view(**made.view_args or {}))
 
-    def _read_answer(self, call: Call, response: Response) -> bytes:
+    def _read_answer(self, call: BatchCall, response: Response) -> bytes:
         """Return the JSON of an answer; abort with the response of a call that has failed."""
         if response.status_code >= 400:
             abort(response)
@@ -119,7 +121,7 @@ class _Run:
         known = {"id": call.id, "status": response.status_code, "etag": tag}
         return encode_json(known)[:-2] + b',"body":' + content + b"}"
 
-    def _request(self, call: Call) -> Request:
+    def _request(self, call: BatchCall) -> Request:
         """Return the request of a call, with values in place of references."""
         path, arguments = call.path, call.target.arguments
         if call.in_path:
@@ -154,7 +156,7 @@ class _Run:
             most = f"{MAX_BYTES} bytes or {MAX_OBJECTS} objects"
             raise InvalidBatch(f"The answers have more than {most} together.")
 
-    def _environ_of(self, call: Call, path: str, content: bytes) -> dict[str, Any]:
+    def _environ_of(self, call: BatchCall, path: str, content: bytes) -> dict[str, Any]:
         target = f"{self._root}{path}"
         environ = {
             **self._environ,

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from .conftest import SHOP, call
+from .conftest import SHOP, Caller, call
 
 WIDE = {
     "name": "Wide",
@@ -75,6 +75,18 @@ def test_the_answers_of_a_batch_have_a_bounded_number_of_objects(make_shop):
     # Each has three, and a text that ends as one begins.
     assert shop.batch(*[listed] * 2).status_code == 200
     assert shop.batch(*[listed] * 3).json["error"]["details"] == {"request": 2, "id": None}
+
+
+def test_calls_are_answered_as_compatibility_says(make_app, token):
+    todos = Caller(make_app(COMPATIBILITY="loopback3"), token)
+    new = {"title": 1.5, "unknown": True}
+
+    created = todos.batch(call("POST", "/todos", new, id="a"), call("GET", "/todos/{a.id}/exists"))
+    denied = todos.batch(call("GET", "/todos/99"))
+
+    assert [answer["status"] for answer in created.json["responses"]] == [200, 200]
+    assert created.json["responses"][0]["body"]["title"] == "1.5"
+    assert (denied.status_code, denied.json["error"]["details"]["request"]) == (401, 0)
 
 
 def test_the_calls_that_a_model_has_switched_off_do_not_exist(make_shop):
