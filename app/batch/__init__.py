@@ -1,4 +1,4 @@
-"""Several calls of rows as one: `POST {base}/batch`, all of them in one transaction or none."""
+"""Several calls of rows as one: `POST {base}/batch`, in one transaction."""
 
 from flask import Flask
 

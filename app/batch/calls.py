@@ -14,6 +14,7 @@ from werkzeug.exceptions import NotFound
 from werkzeug.routing import Rule
 
 from app.access.identity import QUERY, token_transports
+from app.access.policy import authorize
 from app.access.rules import READ
 from app.errors import quote
 from app.http.responses import encode_json
@@ -88,7 +89,11 @@ class BatchReader:
         self._targets: dict[tuple[str, str], CallTarget] = {}
 
     def read(self, body: Body) -> list[BatchCall]:
-        """Return the calls of a batch's body; raise InvalidBatch, and the errors of the router."""
+        """Return the calls of a batch's body.
+
+        Raises InvalidBatch, the errors of the router, and the access error for a method that the
+        caller may not call on any row.
+        """
         items = body.get(REQUESTS)
         if not isinstance(items, list) or not 1 <= len(items) <= MAX_CALLS or len(body) > 1:
             raise InvalidBatch(f"The body must have {REQUESTS}, with 1 to {MAX_CALLS} calls.")
@@ -141,7 +146,6 @@ class BatchReader:
         return path, query
 
     def _target(self, verb: str, path: str) -> CallTarget:
-        """Return what a call calls; raise InvalidBatch, NotFound and MethodNotAllowed."""
         found = self._targets.get((verb, path))
         if found is None:
             found = self._targets[verb, path] = self._find_target(verb, path)
@@ -161,6 +165,8 @@ class BatchReader:
         endpoint = self._endpoints.get(name)
         if endpoint is None or not self._is_atomic(model, endpoint):
             raise InvalidBatch(f"{quote(name)} may do what cannot be undone: send it alone.")
+        # Again by its view. Here it spares others a transaction that will fail.
+        authorize(model, method, arguments.get("id"))
         subject = self._collections.get(endpoint.subject or model)
         return CallTarget(rule, arguments, None if endpoint.access == READ else subject)
 

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from io import BytesIO
 from typing import Any
 
@@ -55,7 +55,7 @@ def run(app: Flask, calls: Sequence[BatchCall], place: CallPlace) -> bytes:
     attempt = 1
     while True:
         try:
-            with transaction():
+            with _atomic(calls):
                 answers = _Run(app, calls, place, deadline).answers()
             return b'{"responses":[' + b",".join(answers) + b"]}\n"
         except DBAPIError as error:
@@ -63,6 +63,15 @@ def run(app: Flask, calls: Sequence[BatchCall], place: CallPlace) -> bytes:
             if attempt == ATTEMPTS or in_transaction() or not is_conflict(error):
                 raise
         attempt += 1
+
+
+def _atomic(calls: Sequence[BatchCall]) -> AbstractContextManager[None]:
+    """Return the context of all calls: a transaction, unless all of them read.
+
+    On SQLite it makes other writers wait.
+    """
+    writes = any(call.target.written is not None for call in calls)
+    return transaction() if writes else nullcontext()
 
 
 class _Run:

@@ -96,3 +96,24 @@ def test_batches_at_the_same_time_all_succeed(shop, stock):
     answers = at_once(shop.app, *[send] * 4)
 
     assert [answer.status_code for answer in answers] == [200] * 4
+
+
+def test_calls_that_read_do_not_wait_for_a_writer(shop, stock):
+    with shop.app.app_context(), db.engine.connect() as writer:
+        writer.exec_driver_sql("BEGIN IMMEDIATE")
+        response = shop.batch(*(call("GET", f"/stock/{row}") for row in stock))
+        writer.exec_driver_sql("ROLLBACK")
+
+    assert response.status_code == 200
+
+
+def test_a_batch_that_the_rules_refuse_does_not_wait_for_a_writer(shop):
+    with shop.app.app_context(), db.engine.connect() as writer:
+        writer.exec_driver_sql("BEGIN IMMEDIATE")
+        response = shop.batch(
+            call("GET", "/stock"), call("POST", "/stock", {"sku": "c"}), token=None
+        )
+        writer.exec_driver_sql("ROLLBACK")
+
+    assert response.status_code == 401
+    assert response.json["error"]["details"] == {"request": 1, "id": None}

@@ -23,10 +23,12 @@ def test_a_call_in_a_batch_takes_a_third_fewer_function_calls_than_a_request(
     assert together < alone * 2 / 3
 
 
-def test_a_batch_sends_the_statements_of_its_calls_and_one_for_the_token(todos):
+def test_a_batch_sends_the_statements_of_its_calls_in_one_transaction_and_one_for_the_token(todos):
     with statements(todos.app) as sent:
         # The same statement with the same values would be counted once.
         response = todos.batch(*(call("POST", "/todos", {"title": f"{n}"}) for n in range(CALLS)))
 
     assert response.status_code == 200
-    assert len(sent) == CALLS + 1
+    token, begin, *inserts, commit = (statement.split()[0] for statement in sent)
+    assert [token, begin, commit] == ["SELECT", "BEGIN", "COMMIT"]
+    assert inserts == ["INSERT"] * CALLS
