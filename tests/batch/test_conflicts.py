@@ -98,6 +98,7 @@ def test_batches_at_the_same_time_all_succeed(shop, stock):
     assert [answer.status_code for answer in answers] == [200] * 4
 
 
+@pytest.mark.only_on("sqlite")
 def test_calls_that_read_do_not_wait_for_a_writer(shop, stock):
     with shop.app.app_context(), db.engine.connect() as writer:
         writer.exec_driver_sql("BEGIN IMMEDIATE")
@@ -107,6 +108,7 @@ def test_calls_that_read_do_not_wait_for_a_writer(shop, stock):
     assert response.status_code == 200
 
 
+@pytest.mark.only_on("sqlite")
 def test_a_batch_that_the_rules_refuse_does_not_wait_for_a_writer(shop):
     with shop.app.app_context(), db.engine.connect() as writer:
         writer.exec_driver_sql("BEGIN IMMEDIATE")
