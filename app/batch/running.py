@@ -38,7 +38,7 @@ OF_ONE_REQUEST = {
     *("REQUEST_METHOD", "PATH_INFO", "RAW_URI", "REQUEST_URI", "QUERY_STRING"),
     *("CONTENT_TYPE", "CONTENT_LENGTH", "HTTP_TRANSFER_ENCODING", "wsgi.input", "werkzeug.request"),
     *("HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH", "HTTP_FILTER", "HTTP_WHERE", "HTTP_RANGE"),
-    *("HTTP_IDEMPOTENCY_KEY", "HTTP_X_DATABASE_POSITION"),
+    "HTTP_IDEMPOTENCY_KEY",
 }
 # A function that Flask calls before requests.
 Before = Callable[[], Any]
