@@ -13,7 +13,7 @@ def init_app(app: Flask) -> None:
     path = f"{app.config['REST_API_ROOT']}/{MODEL}"
     served = (rule.rule.lower() for rule in app.url_map.iter_rules())
     if MODEL in app.blueprints or any(f"{rule}/".startswith(f"{path}/".lower()) for rule in served):
-        app.logger.warning("batches are not served: %s is served by the project", path)
+        app.logger.warning("batches are not served: the project has a model batch, or %s", path)
         return
     # The rules for its calls decide on each of them.
     register_endpoints(app, Endpoints(MODEL, [endpoint], [allow(EVERYONE)]))
