@@ -19,7 +19,7 @@ from .running import run
 
 # The name of the endpoint in paths and rules.
 MODEL = "batch"
-ID: dict[str, Any] = {"type": "string", "pattern": f"^[A-Za-z0-9_-]{{1,{MAX_ID}}}$"}
+ID: dict[str, Any] = {"type": ["string", "null"], "pattern": f"^[A-Za-z0-9_-]{{1,{MAX_ID}}}$"}
 BODY: dict[str, Any] = {
     "type": "object",
     "required": ["requests"],
