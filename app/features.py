@@ -33,6 +33,8 @@ class Stage(IntEnum):
     ATTACHED = 8
     # Extends all of them.
     PROJECT = 9
+    # Calls endpoints of all others, and is not served if one of them has its path.
+    CALLING = 10
     # Wraps the views of all endpoints.
     WRAPPING = 11
 
@@ -235,6 +237,13 @@ FEATURES = (
             "upgrade": "app.projects.cli",
             "fixtures": "app.projects.fixtures.cli",
         },
+    ),
+    Feature(
+        "batch",
+        "app.batch",
+        Stage.CALLING,
+        settings=("BATCH_ENABLED",),
+        models=("batch",),
     ),
     Feature(
         "idempotency keys",

@@ -18,6 +18,7 @@ machine: then trust counts and CPU times more than rates and milliseconds.
 PARTS = {
     "calls": "Calls, statements and round trips of a request",
     "instructions": "Instructions of a request",
+    "batch": "A batch against the requests that it replaces",
     "rest": "Against floors",
     "peers": "Against LoopBack 3",
     "latency": "Percentiles at a fixed rate",

@@ -16,7 +16,14 @@ from tests.support.second_factors import FACTOR_KEY
 
 # The value of a setting that switches a feature off.
 OFF = {"CORS_ORIGINS": [], "DATA_SOURCES": {}, "PROVIDERS": {}, "STORES": {}}
-SWITCHES = {"ACCOUNT_PAGE", "ADMIN_ENABLED", "EMAIL_LOGIN", "EXPLORER_ENABLED", "METRICS_ENABLED"}
+SWITCHES = {
+    "ACCOUNT_PAGE",
+    "ADMIN_ENABLED",
+    "BATCH_ENABLED",
+    "EMAIL_LOGIN",
+    "EXPLORER_ENABLED",
+    "METRICS_ENABLED",
+}
 SWITCHES |= {"SAMPLE_TODOS"}
 # Features that need a server, or code of a project.
 NEEDS_MORE = {"READ_DATABASE_URL", "PROJECT_FILE"}

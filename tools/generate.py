@@ -19,6 +19,7 @@ from werkzeug.exceptions import HTTPException
 from app import error_responses, errors
 from app.admin.setup import calls
 from app.audit.entries import Action
+from app.batch.errors import InvalidBatch
 from app.mail.subscribers import MAILS
 from app.metrics.catalog import Catalog, database_up, outbox_gauges
 from app.rest.endpoint import Endpoint, Route
@@ -119,10 +120,10 @@ def _bounds(validator: object) -> str:
 
 
 def own_errors() -> str:
-    """Return the table of the errors declared in `app/errors.py`."""
+    """Return the table of the errors declared in `app/errors.py`, and of that of a batch."""
     kinds: list[Any] = [
         kind
-        for name, kind in vars(errors).items()
+        for kind in (*vars(errors).values(), InvalidBatch)
         if isinstance(kind, type) and hasattr(kind, "error_code")
     ]
     rows = [

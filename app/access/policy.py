@@ -206,6 +206,7 @@ def install_rules(app: Flask, declared: ModelRules) -> None:
     except (ValidationError, ValueError, TypeError) as error:
         source = "the rules of" if replaced is None else "ACLS for"
         raise ConfigurationError(f"{source} {model} cannot be used: {error}") from None
+    unscoped = {method.method for method in declared.methods if method.unscoped}
     compiled = compiled_rules.of(app)
     for method, access in methods.items():
         applicable = _applicable(rules, method in owned, () if method in by_row else dynamic)
@@ -216,6 +217,7 @@ def install_rules(app: Flask, declared: ModelRules) -> None:
             dynamic,
             session_only=method in session_only,
             spares_admins=_spares_admins(model, method, access) and method in by_row,
+            unscoped=method in unscoped,
         )
     if CREATE in methods:
         barred = () if CREATE in by_row else dynamic
@@ -330,7 +332,7 @@ def _covers(identity: Identity, model: str, rules: MethodRules) -> bool:
     scopes = identity.scopes
     if scopes is None or rules.session_only:
         return False
-    return scopes.cover(model, rules.method, rules.access)
+    return rules.unscoped or scopes.cover(model, rules.method, rules.access)
 
 
 def _refusal(model: str, method: str, row_id: object = None) -> HTTPException:

@@ -153,6 +153,10 @@ class RuledMethod(Protocol):
     def session_only(self) -> bool | None:
         """Whether no personal token may call it; None counts as False."""
 
+    @property
+    def unscoped(self) -> bool:
+        """Whether personal tokens may call it whatever their scopes are."""
+
 
 @dataclass(frozen=True)
 class ModelRules:
@@ -199,6 +203,7 @@ class MethodRules:
         dynamic: Mapping[str, DynamicRole] = MappingProxyType({}),
         session_only: bool = False,
         spares_admins: bool = False,
+        unscoped: bool = False,
     ) -> None:
         """Keep the rules, to rank them at first use; `dynamic` are the model's dynamic roles."""
         self.method, self.access = method, access
@@ -206,6 +211,8 @@ class MethodRules:
         self.spares_admins = spares_admins
         # Whether personal tokens may not call the method.
         self.session_only = session_only
+        # Whether they may call it whatever their scopes are.
+        self.unscoped = unscoped
         self._rules, self._dynamic = list(rules), dict(dynamic)
 
     @cached_property

@@ -40,7 +40,7 @@ def _features() -> dict[str, Any]:
 def _models() -> list[str]:
     """Return the names of the models that scopes of a personal token may name."""
     rules = compiled_rules.current.items()
-    return sorted({model for (model, _), rule in rules if not rule.session_only})
+    return sorted({model for (model, _), rule in rules if not (rule.session_only or rule.unscoped)})
 
 
 def _logins() -> list[dict[str, str]]:

@@ -10,6 +10,8 @@ from sqlalchemy.exc import TimeoutError
 
 # PostgreSQL's query_canceled and lock_not_available, and SQLite's equivalents.
 TIMEOUTS = {"57014", "55P03", "SQLITE_INTERRUPT", "SQLITE_BUSY"}
+# PostgreSQL's serialization_failure and deadlock_detected.
+CONFLICTS = {"40001", "40P01"}
 # PostgreSQL's undefined_table and undefined_column, and SQLite's messages, as it has no codes for
 # them.
 MISSING = {"42P01", "42703"}
@@ -52,6 +54,11 @@ def error_reason(error: BaseException) -> str:
 def is_timeout(error: BaseException) -> bool:
     """Return True if a statement, or waiting for a lock or a connection, timed out."""
     return isinstance(error, TimeoutError) or error_code(error) in TIMEOUTS
+
+
+def is_conflict(error: BaseException) -> bool:
+    """Return True if a concurrent transaction ended this one, which may succeed if repeated."""
+    return error_code(error) in CONFLICTS
 
 
 def is_missing_table(error: BaseException) -> bool:

@@ -241,6 +241,14 @@ def _opened() -> Transaction | None:
     return opened
 
 
+def detach_objects() -> None:
+    """Send what is unsent of the session's objects, and detach them: they are then read anew."""
+    if db.session.registry.has():
+        session = db.session()
+        session.flush()
+        session.expunge_all()
+
+
 def open_connection() -> PoolProxiedConnection | None:
     """Return the connection of the open transaction, or of the session if it has one."""
     if opened := _opened():

@@ -43,6 +43,8 @@ DETAILS = {
     },
     "maxAge": {"type": "integer", "description": "Seconds for which a login is recent."},
     "email": {"type": "string", "description": "A new address that is to be proved."},
+    "request": {"type": "integer", "description": "The position of a batch's call, from 0."},
+    "id": {"type": ["string", "null"], "description": "The id of a batch's call."},
 }
 
 

@@ -124,6 +124,12 @@ class Endpoint:
     # The scope that the token must have, and whether the token is optional.
     scope: str | None = None
     token_optional: bool = False
+    # Whether personal tokens may call it whatever their scopes are, because these decide on what it
+    # calls.
+    unscoped: bool = False
+    # Whether it does nothing but read and write rows of the database, so that a rollback undoes it,
+    # and a batch may call it.
+    atomic: bool = False
     # Whether it may answer 302 with the URL in its query parameter `redirect`.
     redirects: bool = False
     # Whether it computes a password hash, so that requests are queued for it. If the body is a

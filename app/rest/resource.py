@@ -151,8 +151,9 @@ class Resource:
         With `<id>` in the path, the view is called with the row of that id, if the rules allow the
         caller the method on it; with `finds_row=False` it is called with the id as text, whether
         the row exists or not. If `body` is a marshmallow schema, the view gets the loaded data as
-        `body`. `declared` are further fields of Endpoint. Raises ValueError if only some of the
-        routes have `<id>`.
+        `body`. With `atomic=True`, for a view that only reads and writes rows of the database and
+        answers with JSON, a batch may call it. `declared` are further fields of Endpoint. Raises
+        ValueError if only some of the routes have `<id>`.
 
         Example::
 

@@ -60,6 +60,11 @@ def routed_path(path: str, raw: str, root: str) -> str:
     return f"{prefix}{collection.lower()}{slash}{rest}"
 
 
+def routed_target(target: str, root: str) -> str:
+    """Return the path used for routing a request target without its query, as WSGI decodes it."""
+    return routed_path(unquote_to_bytes(target).decode("latin-1"), target, root)
+
+
 def _with_single_slashes(path: str) -> str:
     """Return a path below the base path without the double slashes that LoopBack 3 accepts.
 

@@ -96,6 +96,12 @@ class ServiceSettings(Schema):
     EXPLORER_ENABLED = setting(
         fields.Boolean, True, "`false`: no page at `/explorer`. The OpenAPI document stays."
     )
+    BATCH_ENABLED = setting(
+        fields.Boolean,
+        True,
+        "`false`: no `POST /batch`, by which clients make several calls in one transaction:"
+        " [batch.md](batch.md).",
+    )
     ACCOUNT_PAGE = setting(
         fields.Boolean,
         False,

@@ -83,6 +83,7 @@ class UserRows(Repository):
     """Rows of users: passwords are hashed, and changes of users are recorded and announced."""
 
     hashed = "password"
+    irreversible = frozenset({"email"})
 
     def prepare_insert(self, items: Sequence[Values]) -> Sequence[User]:
         """Return new users with hashed passwords; raise the errors of `prepare_users`."""

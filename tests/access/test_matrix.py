@@ -95,6 +95,7 @@ OWN_CODE = [401, 200, 422, 422, 422, 401, 401, 401, 401, 401, 401]
 SAID_OF_ALL = {"GET": LOGGED_IN, "HEAD": OWN_ROW}
 
 NEW_TODO = {"title": "New"}
+COUNTING = {"requests": [{"method": "GET", "path": "/todos/count"}]}
 NEW_USER = {"email": "new@example.com", "password": PASSWORD}
 KNOWN_TODO = {**NEW_TODO, "id": TODO}
 CREDENTIALS = {"email": "owner@example.com", "password": PASSWORD}
@@ -170,6 +171,8 @@ EXPECTED = {
     "users.enable": [(ADMINS, None)],
     "users.sendReset": [(ADMINS, None)],
     "users.markVerified": [(ADMINS, None)],
+    # The rules for its calls decide.
+    "batch.run": [(LOGGED_IN, COUNTING)],
     "admin.access": [(LOGGED_IN, None)],
     "admin.findModels": [(ADMINS, None)],
     "admin.findModelById": [(ADMINS, None)],
@@ -244,7 +247,7 @@ WITH_PASSKEYS = {
 UNDECLARED = {("openapi.document", "GET"), ("api_status.status", "GET")}
 
 # The row that a path or a `where` means, by model, and the arguments of paths beside it.
-ROWS = {"todos": TODO, "users": OWNER, "admin": OWNER}
+ROWS = {"todos": TODO, "users": OWNER, "admin": OWNER, "batch": TODO}
 WHERE = {"todos": f'{{"id": {TODO}}}', "users": f'{{"id": {OTHER}}}'}
 ARGUMENTS = {"fk": TODO, "handle": HANDLE, "role": "clerk", "name": "clerk"}
 ARGUMENTS |= {"throttle": "registration", "key": "k" * 64, "function": "find"}

@@ -237,6 +237,25 @@ def test_what_a_request_has_written_is_read_from_the_primary(app, token, primary
         assert todos.rows.count([]) == before + 1
 
 
+def test_a_batch_that_writes_reads_from_the_primary_and_another_one_from_the_standby(
+    app, api, token, primary, standby
+):
+    todo = api("POST", "/todos", TODO, token=token).json["id"]
+    look(app, primary, standby)
+    on_standby = Statements(standby)
+    read = {"method": "GET", "path": f"/todos/{todo}"}
+    change = {"method": "PATCH", "path": f"/todos/{todo}", "body": {"title": "y"}}
+
+    api("POST", "/batch", {"requests": [read, read]}, token=token)
+    of_reads = on_standby.tables()
+    changed = api("POST", "/batch", {"requests": [change, read]}, token=token)
+
+    assert of_reads == {"todos": 2}
+    assert on_standby.tables() == {}
+    assert changed.json["responses"][1]["body"]["title"] == "y"
+    assert int(changed.headers[POSITION]) > 0
+
+
 def test_a_standby_that_is_lost_is_replaced_without_an_error_and_used_again(
     app, api, token, primary, standby, caplog
 ):

@@ -501,3 +501,15 @@ def test_a_call_with_an_idempotency_key_is_refused_before_the_data_source_is_cal
 
     assert remote.seen == []
     assert api("POST", "/tickets", body, token).status_code == 200
+
+
+def test_a_batch_has_no_calls_of_rows_at_a_data_source(tickets, remote):
+    before = len(remote.seen)
+    calls = [("POST", "/tickets", {"title": "new"}), ("GET", "/tickets", None)]
+
+    for method, path, body in calls:
+        requests = {"requests": [{"method": method, "path": path, "body": body}]}
+        refused = tickets.api("POST", "/batch", requests, token=tickets.tokens["ada"])
+
+        assert refusal(refused) == (400, "INVALID_BATCH")
+    assert len(remote.seen) == before

@@ -189,6 +189,8 @@ def example(document, operation):
     """Return the body that an explorer fills in."""
     body = operation["requestBody"]["content"]["application/json"]["schema"]
     body = body.get("anyOf", [body])[0]
+    if "examples" in body:
+        return body["examples"][0]
     return document["components"]["schemas"][body["$ref"].rpartition("/")[2]]["examples"][0]
 
 

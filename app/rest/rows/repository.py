@@ -60,6 +60,11 @@ class Repository:
     # The body's property that `prepare_insert` or `prepare_update` hashes: requests with it are
     # queued.
     hashed: ClassVar[str | None] = None
+    # Properties whose changes do further work that a rollback does not undo, such as counting a use
+    # of a throttle.
+    irreversible: ClassVar[frozenset[str]] = frozenset()
+    # Whether a rollback undoes what is written.
+    is_transactional: ClassVar[bool] = True
     # Whether standbys may answer reads, which then may be older.
     may_lag: ClassVar[bool] = True
     # The condition that no row meets.

@@ -331,6 +331,7 @@ def _describe(resource: Resource, endpoints: Iterable[Endpoint]) -> Iterator[End
             # A row being created has no owner.
             owned=resource.owner is not None and endpoint.method != CREATE,
             by_row=True,
+            atomic=True,
             errors=(*endpoint.errors, *resource.errors.get(endpoint.method, ())),
         )
 

@@ -74,6 +74,9 @@ identify_personal = AppState[Identify](
     "personal tokens", factory=lambda _app: lambda _transport, _value: ANONYMOUS
 )
 
+# The function that resolves the token before each request; the calls of a batch share the result.
+resolver = AppState[Callable[[], None]]("token resolver")
+
 
 def init_app(app: Flask) -> None:
     """Resolve the access token before every request."""
@@ -81,9 +84,8 @@ def init_app(app: Flask) -> None:
     token_transports.set(app, transports)
     is_sliding = app.config["TOKEN_SLIDING"]
     resolve = resolve_sliding_token if is_sliding else resolve_access_token
-    app.before_request(
-        partial(resolve, [(transport, _reader(transport)) for transport in transports])
-    )
+    readers = [(transport, _reader(transport)) for transport in transports]
+    resolver.set(app, app.before_request(partial(resolve, readers)))
     if literal := (app.config["TOKEN_MIDDLEWARE"] or {}).get("currentUserLiteral"):
         app.before_request(partial(_replace_user_literal, literal))
 
