@@ -257,6 +257,11 @@ class MethodRules:
                 chosen.append(rule)
         return chosen
 
+    @cached_property
+    def is_named(self) -> bool:
+        """Whether a rule names the method, and does not only apply to all."""
+        return any(self.method in rule.properties for rule in self._rules)
+
     @property
     def names_users(self) -> bool:
         """Whether the decision may differ between users with the same roles."""

@@ -42,7 +42,9 @@ def switch_off(
     shared: dict[str, bool] = {}
     for methods in shared_methods:
         shared |= methods
-    return [_mark(endpoint, _is_off(endpoint, shared)) for endpoint in endpoints]
+    endpoints = list(endpoints)
+    off = {endpoint.method for endpoint in endpoints if _is_off(endpoint, shared)}
+    return [_mark(each, not off.isdisjoint({each.method, each.narrowed_by})) for each in endpoints]
 
 
 def _mark(endpoint: Endpoint, is_off: bool) -> Endpoint:

@@ -83,7 +83,8 @@ def _at_path(column: Column, steps: Sequence[str], kind: Kind) -> Operand:
     return sa.case((dialects.JsonType(column, steps).in_(JSON_TYPES[kind]), value))
 
 
-def _by_code_point(value: Operand) -> Operand:
+def by_code_point(value: Operand) -> Operand:
+    """Return a value that is compared in the same way on every database."""
     return dialects.CodePoints(value) if isinstance(value.type, String) else value
 
 
@@ -114,7 +115,7 @@ def _exists(target: SqlTarget, exists: bool) -> ColumnElement[bool]:
 def _compare(relation: Callable[[Any, Any], Any]) -> "Operator":
     def compare(target: SqlTarget, value: object) -> ColumnElement[bool]:
         condition: ColumnElement[bool]
-        condition = relation(_by_code_point(target.value), _literal(target, value))
+        condition = relation(by_code_point(target.value), _literal(target, value))
         return condition
 
     return compare
@@ -122,7 +123,7 @@ def _compare(relation: Callable[[Any, Any], Any]) -> "Operator":
 
 def _between(target: SqlTarget, ends: Sequence[object]) -> ColumnElement[bool]:
     low, high = (_literal(target, end) for end in ends)
-    ordered = _by_code_point(target.value)
+    ordered = by_code_point(target.value)
     return sa.and_(ordered >= low, ordered <= high)
 
 
@@ -134,7 +135,7 @@ def _any_of(target: SqlTarget, values: Sequence[object]) -> ColumnElement[bool]:
 def _matches(target: SqlTarget, pattern: Pattern) -> ColumnElement[bool]:
     type_ = target.value.type
     is_plain = isinstance(type_, String) and not isinstance(type_, sa.Enum)
-    text = _by_code_point(target.value if is_plain else sa.type_coerce(target.value, String))
+    text = by_code_point(target.value if is_plain else sa.type_coerce(target.value, String))
     text = func.lower(text) if pattern.ignores_case else text
     return sa.or_(sa.false(), *(_match(text, alternative) for alternative in pattern.alternatives))
 
@@ -228,4 +229,4 @@ def _order(term: Order, columns: Columns) -> list[Operand]:
 
 
 def _directed(value: Operand, term: Order, is_nullable: bool) -> Operand:
-    return dialects.directed(_by_code_point(value), term.descending, is_nullable)
+    return dialects.directed(by_code_point(value), term.descending, is_nullable)
