@@ -43,23 +43,19 @@ class JointGrant(Grant):
         return all(grant.covers(owner) for grant in self.grants)
 
 
-def authorize_narrowed(model: str, method: str, row_id: object = None, *, by: str) -> Grant:
-    """Return the caller's grant for a method, narrowed by that for another one of the model.
-
-    Raises the `denial` if nothing is permitted.
-    """
+def authorize_narrowed(model: str, method: str, row_id: object = None) -> Grant:
+    """Return the caller's grant for a method, as `narrow` does; raise the `denial`."""
     grant = authorize(model, method, row_id)
-    return narrow(grant, model, method, lambda: authorize(model, by, row_id))
+    return narrow(grant, model, method, lambda other: authorize(model, other, row_id))
 
 
-def narrow(grant: Grant, model: str, method: str, find_other: Callable[[], Grant]) -> Grant:
-    """Return a grant for what another one permits as well, unless a rule names the method.
+def narrow(grant: Grant, model: str, method: str, find: Callable[[str], Grant]) -> Grant:
+    """Return a grant for a method for the rows on which the caller may call its `narrowed_by`.
 
-    Raises the `denial` if nothing is permitted.
+    `find` returns the grant for that. Raises the `denial` if nothing is permitted.
     """
-    if compiled_rules.current[model, method].is_named:
-        return grant
-    other = find_other()
+    narrowed_by = compiled_rules.current[model, method].narrowed_by
+    other = find(narrowed_by) if narrowed_by else grant
     if other == grant:
         return grant
     decisions = grant.decision, other.decision

@@ -148,6 +148,10 @@ class RuledMethod(Protocol):
     def session_only(self) -> bool | None:
         """Whether no personal token may call it; None counts as False."""
 
+    @property
+    def narrowed_by(self) -> str:
+        """A method without which it may not be called, unless rules name it; empty for none."""
+
 
 @dataclass(frozen=True)
 class ModelRules:
@@ -185,6 +189,7 @@ class MethodRules:
         dynamic: Mapping[str, DynamicRole] = MappingProxyType({}),
         session_only: bool = False,
         spares_admins: bool = False,
+        narrowed_by: str = "",
     ) -> None:
         """Keep the rules, to rank them at first use; `dynamic` are the model's dynamic roles."""
         self.method, self.access = method, access
@@ -193,6 +198,7 @@ class MethodRules:
         # Whether personal tokens may not call the method.
         self.session_only = session_only
         self._rules, self._dynamic = list(rules), dict(dynamic)
+        self._narrowed_by = narrowed_by
 
     @cached_property
     def _ranked(self) -> list[Rule]:
@@ -258,9 +264,13 @@ class MethodRules:
         return chosen
 
     @cached_property
-    def is_named(self) -> bool:
-        """Whether a rule names the method, and does not only apply to all."""
-        return any(self.method in rule.properties for rule in self._rules)
+    def narrowed_by(self) -> str:
+        """The method that the caller must be allowed to call, too; empty if there is none.
+
+        A rule that names this method itself decides without it.
+        """
+        is_named = any(self.method in rule.properties for rule in self._rules)
+        return "" if is_named else self._narrowed_by
 
     @property
     def names_users(self) -> bool:

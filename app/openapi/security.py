@@ -245,7 +245,9 @@ def _rules_of(app: Flask, name: str, endpoint: Endpoint) -> list[MethodRules]:
         keys.append((endpoint.subject or model, required))
         if endpoint.reads_parent:
             keys.append((model, "findById"))
-    return [compiled[key] for key in keys if key in compiled]
+    decisive = [compiled[key] for key in keys if key in compiled]
+    narrowing = [(key[0], compiled[key].narrowed_by) for key in keys if key in compiled]
+    return [*decisive, *(compiled[key] for key in narrowing if key in compiled)]
 
 
 def _rules_of_included(app: Flask, collection: Collection) -> Iterator[MethodRules]:

@@ -280,9 +280,7 @@ def _view_function(app: Flask, name: str, endpoint: Endpoint) -> Callable[..., R
     method, view = endpoint.method, endpoint.view
     served_endpoints.of(app)[f"{name}.{method}"] = endpoint
     load, dump = _body_loader(endpoint.body, loader(app.config)), _dumper(endpoint.answer)
-    permit = authorize
-    if endpoint.narrowed_by:
-        permit = partial(authorize_narrowed, by=endpoint.narrowed_by)
+    permit = authorize_narrowed if endpoint.narrowed_by else authorize
 
     def respond(**arguments: str) -> ResponseReturnValue:
         grant = permit(name, method, arguments.get("id"))

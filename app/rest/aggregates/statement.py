@@ -62,7 +62,7 @@ def _grouped(aggregate: Aggregate, rows: FromClause) -> FromClause:
     names = result_columns(aggregate).values()
     results = zip([*groups, *functions], names, strict=True)
     selected = select(*(result.label(column.name) for result, column in results))
-    return selected.group_by(*groups).subquery("groups_")
+    return selected.select_from(rows).group_by(*groups).subquery("groups_")
 
 
 def result_columns(aggregate: Aggregate) -> Mapping[str, Column]:

@@ -189,9 +189,8 @@ class ToManyViews(Related):
     def aggregate(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Compute functions of the rows that belong to the parent, by group."""
         key, target = self.key(self.parent_id(grant, id)), self.target
-        permitted = narrow(
-            self.permission("aggregate"), target.name, "aggregate", lambda: self.permission("find")
-        )
+        permission = self.permission("aggregate")
+        permitted = narrow(permission, target.name, "aggregate", self.permission)
         conditions = [self.belonging(key), *target.rows.scope(permitted)]
         return jsonify(find_aggregate(target, conditions, read_parameter("filter")))
 
