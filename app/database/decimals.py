@@ -102,6 +102,13 @@ class ExactAverage(FunctionElement[Decimal]):
         self.type = SumType(scale + AVERAGE_DIGITS)
 
 
+class RoundedSum(FunctionElement[float]):
+    """The exact sum of integers, rounded to a float."""
+
+    inherit_cache = True
+    type = sa.Double()
+
+
 @compiles(ExactSum)
 def _sum(element: ExactSum, compiler: SQLCompiler, **options: object) -> str:
     return f"CAST(sum({compiler.process(element.clauses, **options)}) AS NUMERIC)"
@@ -113,6 +120,17 @@ def _sum_of_halves(element: ExactSum, compiler: SQLCompiler, **options: object) 
     carried = f"{high} + ({low} >> 32) + {OFFSET >> 32}"
     text = f"printf('%016x%08x', {carried}, {low} & {LOW})"
     return f"CASE WHEN {high} IS NOT NULL THEN {text} END"
+
+
+@compiles(RoundedSum)
+def _rounded_sum(element: RoundedSum, compiler: SQLCompiler, **options: object) -> str:
+    return f"CAST(sum({compiler.process(element.clauses, **options)}) AS DOUBLE PRECISION)"
+
+
+@compiles(RoundedSum, "sqlite")
+def _rounded_sum_of_halves(element: RoundedSum, compiler: SQLCompiler, **options: object) -> str:
+    high, low = _halves(compiler.process(element.clauses, **options))
+    return f"({high} * {LOW + 1}.0 + {low})"
 
 
 @compiles(ExactAverage)

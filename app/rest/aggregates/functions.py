@@ -10,7 +10,7 @@ from sqlalchemy import func
 from sqlalchemy.types import TypeEngine
 
 from app.database.columns import ExactDecimal
-from app.database.decimals import AVERAGE_DIGITS, ExactAverage, ExactSum, SumType
+from app.database.decimals import AVERAGE_DIGITS, ExactAverage, ExactSum, RoundedSum, SumType
 from app.errors import InvalidFilter
 from app.rest.filters import kinds
 from app.rest.filters.columns import decimal_kind
@@ -79,7 +79,8 @@ def _average(values: Element) -> Element:
     if isinstance(values.type, ExactDecimal):
         return ExactAverage(values, values.type.scale)
     # PostgreSQL's avg squares floats, which may overflow, and makes decimals of integers.
-    return _sum_of_floats(values) / func.nullif(func.count(values), 0)
+    total = RoundedSum(values) if values.type.python_type is int else _sum_of_floats(values)
+    return total / func.nullif(func.count(values), 0)
 
 
 def _sum_of_floats(values: Element) -> Element:
