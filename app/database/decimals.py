@@ -17,7 +17,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from .dialects import has_decimals
 
-#: Digits of an average of decimals after the point, in addition to those of the decimals.
+# Digits of an average of decimals after the point, in addition to those of the decimals.
 AVERAGE_DIGITS = 4
 # Digits of a sum: enough for a billion 64-bit integers.
 SUM_DIGITS = 28

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.support.answers import refusal
+from tests.support.documents import blocks
 
 from .library import OPEN, rule
 
@@ -286,3 +287,14 @@ def test_aggregates_that_are_switched_on_by_name_have_the_stored_values(serve_sa
     )
 
     assert ask(api, api.ada, aggregate={"total": {"sum": "price"}}).json == [{"total": None}]
+
+
+@pytest.mark.both_databases
+def test_the_aggregates_of_the_document_have_the_printed_answers(serve):
+    order, rows, *printed = map(json.loads, blocks("docs/aggregates.md", "json"))
+    api = serve({"order": order})
+    token = api.logged_in()
+    assert api("POST", "/Orders", rows, token=token).status_code == 200
+
+    for given, expected in zip(printed[::2], printed[1::2], strict=True):
+        assert ask(api, token, "/Orders/aggregate", **given).json == expected
