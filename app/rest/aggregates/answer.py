@@ -15,7 +15,7 @@ from app.rest.rows.values import Conditions, Values
 
 from .functions import sum_too_large
 from .parser import Aggregate, parse_aggregate
-from .statement import aggregate_statement, result_columns
+from .statement import aggregate_statement
 
 
 def find_aggregate(
@@ -24,7 +24,7 @@ def find_aggregate(
     """Return the objects of an aggregate of the rows that meet conditions; raise InvalidFilter."""
     aggregate = parse_aggregate(raw, collection)
     statement = aggregate_statement(collection, aggregate, conditions)
-    longest = sum(map(max_characters, result_columns(aggregate).values()))
+    longest = sum(map(max_characters, statement.selected_columns))
     characters = (aggregate.results.limit + 1) * longest
 
     def read(found: Iterable[Any]) -> list[Values]:

@@ -59,9 +59,15 @@ class Aggregate:
     results: Filter
 
     @property
+    def names(self) -> list[str]:
+        """The keys of the objects in the answer: those of groups, then those of functions."""
+        return [group.name for group in self.groups] + [each.name for each in self.functions]
+
+    @property
     def is_limited(self) -> bool:
         """Whether the client set a limit that an answer may have."""
-        return self.results.has_limit and int(str(self.results.raw["limit"])) <= MAX_LIMIT
+        given: Any = self.results.raw.get("limit")
+        return self.results.has_limit and int(given) <= MAX_LIMIT
 
 
 def parse_aggregate(raw: Mapping[str, object] | None, collection: Collection) -> Aggregate:

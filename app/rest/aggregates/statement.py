@@ -1,17 +1,19 @@
 """The statement of an aggregate: values of rows, which are grouped, and a choice of the results.
 
-Both databases read the nested queries as one.
+Both databases read the nested query as a part of the outer one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import FromClause, select
+from sqlalchemy import FromClause, Label, select
 
+from app.database import dialects
 from app.database.time_units import StartOf
 from app.rest.collection import Collection
 from app.rest.filters import sql
-from app.rest.filters.sql import Column
+from app.rest.filters.tree import Order
 from app.rest.rows.values import Conditions, Element, Statement
 
 from .parser import Aggregate, Group
@@ -24,12 +26,23 @@ def aggregate_statement(
 
     Its columns are the groups and the functions, in their order.
     """
-    grouped = _grouped(aggregate, _values(collection, aggregate, conditions))
-    columns, results = result_columns(aggregate), aggregate.results
-    chosen = select(*columns.values()).select_from(grouped)
-    chosen = chosen.where(*sql.conditions(results.where, columns))
-    page = chosen.order_by(*sql.orders(results.order, columns)).limit(results.limit + 1)
-    return page.offset(results.skip) if results.skip else page
+    rows = _values(collection, aggregate, conditions)
+    groups, arguments = rows.c[: len(aggregate.groups)], rows.c[len(aggregate.groups) :]
+    pairs = zip(aggregate.functions, arguments, strict=True)
+    functions = [function.sql(argument) for function, argument in pairs]
+    results = dict(zip(aggregate.names, [*groups, *functions], strict=True))
+    found = select(*_labelled(results.values())).select_from(rows).group_by(*groups)
+    chosen = aggregate.results
+    having = sql.conditions(chosen.where, results)
+    if groups:
+        found = found.having(*having).order_by(*(_ordered(term, results) for term in chosen.order))
+    elif having:
+        # SQLite before 3.39 has no HAVING without GROUP BY.
+        only = found.subquery("results_")
+        results = dict(zip(aggregate.names, only.c, strict=True))
+        found = select(only).where(*sql.conditions(chosen.where, results))
+    page = found.limit(chosen.limit + 1)
+    return page.offset(chosen.skip) if chosen.skip else page
 
 
 def _values(collection: Collection, aggregate: Aggregate, conditions: Conditions) -> FromClause:
@@ -40,8 +53,7 @@ def _values(collection: Collection, aggregate: Aggregate, conditions: Conditions
         *map(_group_value, aggregate.groups),
         *(sa.null() if source is None else source.value for source in sources),
     ]
-    labelled = [value.label(f"value_{place}") for place, value in enumerate(values)]
-    selected = select(*labelled).select_from(rows.key.table)
+    selected = select(*_labelled(values)).select_from(rows.key.table)
     filtered = selected.where(*conditions, *rows.conditions(aggregate.rows), *rows.restriction)
     return filtered.subquery("rows_")
 
@@ -51,23 +63,10 @@ def _group_value(group: Group) -> Element:
     return StartOf(value, group.unit) if group.unit else value
 
 
-def _grouped(aggregate: Aggregate, rows: FromClause) -> FromClause:
-    """Return the results of all groups."""
-    groups = rows.c[: len(aggregate.groups)]
-    arguments = rows.c[len(groups) :]
-    functions = [
-        function.sql(argument)
-        for function, argument in zip(aggregate.functions, arguments, strict=True)
-    ]
-    names = result_columns(aggregate).values()
-    results = zip([*groups, *functions], names, strict=True)
-    selected = select(*(result.label(column.name) for result, column in results))
-    return selected.select_from(rows).group_by(*groups).subquery("groups_")
+def _labelled(values: Iterable[Element]) -> list[Label[Any]]:
+    return [value.label(f"value_{place}") for place, value in enumerate(values)]
 
 
-def result_columns(aggregate: Aggregate) -> Mapping[str, Column]:
-    """Return the columns of the results by their names in the answer."""
-    groups = {group.name: group.source.value.type for group in aggregate.groups}
-    functions = {function.name: function.type for function in aggregate.functions}
-    types = enumerate((groups | functions).items())
-    return {name: sa.Column(f"result_{place}", type_) for place, (name, type_) in types}
+def _ordered(term: Order, results: Mapping[str, Element]) -> Element:
+    value = sql.by_code_point(results[term.place.property])
+    return dialects.directed(value, term.descending, is_nullable=True)

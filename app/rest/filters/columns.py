@@ -19,7 +19,7 @@ from app.rest.visibility import Visibility
 
 from . import kinds
 from .kinds import Kind
-from .sql import Column, Columns
+from .sql import Column, Columns, Operand
 from .tree import OTHERS
 
 KINDS: dict[type, Kind] = {
@@ -108,11 +108,11 @@ def has_short_ids(column: Column) -> bool:
     return isinstance(column.type, TextId) and column.type.form.generate is None
 
 
-def is_text(column: Column) -> bool:
+def is_text(column: Operand) -> bool:
     """Return True if a column holds text."""
     return isinstance(column.type, String)
 
 
-def is_json(column: Column) -> bool:
+def is_json(column: Operand) -> bool:
     """Return True if a column holds JSON: objects, arrays or positions."""
     return isinstance(column.type, Json | GeoPoint)

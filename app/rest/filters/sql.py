@@ -31,6 +31,8 @@ JSON_TYPES = {
 Operand = ColumnElement[Any]
 Column = sa.Column[Any]
 Columns = Mapping[str, Column]
+# Columns, or other expressions that are compared like them.
+Operands = Mapping[str, Operand]
 
 
 class SqlTarget(NamedTuple):
@@ -40,7 +42,7 @@ class SqlTarget(NamedTuple):
     is_null: ColumnElement[bool]
 
 
-def conditions(where: Where, columns: Columns) -> list[ColumnElement[bool]]:
+def conditions(where: Where, columns: Operands) -> list[ColumnElement[bool]]:
     """Return the conditions on the columns of the properties; all of them must hold."""
     return [_condition(condition, columns) for condition in where]
 
@@ -50,7 +52,7 @@ def orders(order: Iterable[Order], columns: Columns) -> list[Operand]:
     return [value for term in order for value in _order(term, columns)]
 
 
-def _condition(condition: WhereNode, columns: Columns) -> ColumnElement[bool]:
+def _condition(condition: WhereNode, columns: Operands) -> ColumnElement[bool]:
     match condition:
         case Group("and", wheres):
             return sa.and_(sa.true(), *(_all(where, columns) for where in wheres))
@@ -61,21 +63,21 @@ def _condition(condition: WhereNode, columns: Columns) -> ColumnElement[bool]:
             return operators[word](_target(place, kind, columns), operand)
 
 
-def _all(where: Where, columns: Columns) -> ColumnElement[bool]:
+def _all(where: Where, columns: Operands) -> ColumnElement[bool]:
     return sa.and_(sa.true(), *conditions(where, columns))
 
 
-def _target(place: Place, kind: Kind, columns: Columns) -> SqlTarget:
+def _target(place: Place, kind: Kind, columns: Operands) -> SqlTarget:
     column = columns[place.property]
     if place.steps:
         is_null = dialects.JsonValue(column, place.steps).is_(None)
         return SqlTarget(_at_path(column, place.steps, kind), is_null)
-    # The value stored for null, if it is not NULL.
-    null = column.info.get("null")
+    # The value stored for null, if it is not NULL; results of functions have no such value.
+    null = getattr(column, "info", {}).get("null")
     return SqlTarget(column, column.is_(None) if null is None else column == null)
 
 
-def _at_path(column: Column, steps: Sequence[str], kind: Kind) -> Operand:
+def _at_path(column: Operand, steps: Sequence[str], kind: Kind) -> Operand:
     """Return the value at a path in JSON if it is of this kind, else NULL."""
     value: Operand = dialects.JsonValue(column, steps)
     if kind is not TEXT:
