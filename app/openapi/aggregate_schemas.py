@@ -13,13 +13,12 @@ ONE: DocumentPart = {"minProperties": 1, "maxProperties": 1, "additionalProperti
 def aggregate_schema(resource: Collection) -> DocumentPart:
     """Return the schema of an aggregate of this resource."""
     uses = Properties(resource, None).uses()
+    names = [name for name, use in uses.items() if use.is_grouped]
     units = {name: {"enum": list(use.units)} for name, use in uses.items() if use.units}
-    group: DocumentPart = {
-        "anyOf": [
-            {"enum": [name for name, use in uses.items() if use.is_grouped]},
-            *([{"type": "object", "properties": units, **ONE}] if units else []),
-        ]
-    }
+    # JSON Schema allows no empty enum.
+    group: DocumentPart = {"enum": names} if names else {"not": {}}
+    if units:
+        group = {"anyOf": [group, {"type": "object", "properties": units, **ONE}]}
     arguments = {
         word: [name for name, use in uses.items() if word in use.functions] for word in FUNCTIONS
     }
@@ -51,6 +50,8 @@ def aggregate_schema(resource: Collection) -> DocumentPart:
 
 def aggregate_example(resource: Collection) -> DocumentPart:
     """Return an aggregate that works with any rows."""
-    uses = Properties(resource, None).uses()
-    last = {"last": {"max": resource.id_name}} if "max" in uses[resource.id_name].functions else {}
-    return {"aggregate": {"rows": {"count": ROWS}, **last}}
+    uses = Properties(resource, None).uses().items()
+    ordered = [name for name, use in uses if "max" in use.functions]
+    return {
+        "aggregate": {"rows": {"count": ROWS}, **{"last": {"max": name} for name in ordered[:1]}}
+    }

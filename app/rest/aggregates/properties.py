@@ -1,6 +1,6 @@
 """The properties of a model that aggregates may use, and what each type of them has."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from app.database.columns import ExactDecimal, GeoPoint, Json, UtcDateTime
 from app.database.ids import IdColumn
 from app.database.time_units import UNITS
 from app.errors import InvalidFilter, quote
-from app.rest.collection import Collection as Rows
+from app.rest.collection import Collection
 from app.rest.filters.kinds import Kind
 from app.rest.filters.tree import OTHERS
 from app.rest.rows.values import Element
@@ -25,9 +25,9 @@ FUNCTIONS = (*COUNTS, "sum", "avg", "min", "max")
 class Uses(NamedTuple):
     """What the properties of a type are used for: functions, groups, and groups by unit of time."""
 
-    functions: Collection[str]
+    functions: Sequence[str]
     is_grouped: bool = True
-    units: Collection[str] = ()
+    units: Sequence[str] = ()
 
 
 NUMBERS = Uses(FUNCTIONS)
@@ -76,19 +76,18 @@ class Property:
 class Properties:
     """The properties of a collection that an aggregate may use, found by name."""
 
-    def __init__(self, rows: Rows, fields: Collection[str] | None) -> None:
+    def __init__(self, collection: Collection, fields: Container[str] | None) -> None:
         """Limit the properties to those in `fields`, unless it is None."""
-        self._rows = rows
+        self._collection = collection
         # What clients see of a value is up to the receivers of `loaded`, which get rows.
-        self._are_shown = not rows.resource.loaded.receivers or rows.resource.shared_methods.get(
-            "aggregate", False
-        )
-        shown = [name for name in rows.filterable if name != OTHERS]
+        resource = collection.resource
+        self._are_shown = not resource.loaded.receivers or resource.shared_methods.get("aggregate")
+        shown = [name for name in collection.filterable if name != OTHERS]
         self.names = shown if fields is None else [name for name in shown if name in fields]
 
     def uses(self) -> dict[str, Uses]:
         """Return what each property is used for, by name."""
-        return {name: uses_of(self._rows.properties[name].type) for name in self.names}
+        return {name: uses_of(self._collection.properties[name].type) for name in self.names}
 
     def find(self, path: str, name: object) -> Property:
         """Return a property; raise InvalidFilter, which says where it was named."""
@@ -99,11 +98,11 @@ class Properties:
             )
         if not isinstance(name, str) or name not in self.names:
             raise InvalidFilter(f"{path}: {self._problem(name)}")
-        column = self._rows.properties[name]
+        column = self._collection.properties[name]
         # The value stored for null, if it is not NULL.
         null = column.info.get("null")
         value: Element = column if null is None else func.nullif(column, null, type_=column.type)
-        kind, write = self._rows.filterable[name], self._writer(name, column.key)
+        kind, write = self._collection.filterable[name], self._writer(name, column.key)
         return Property(name, value, kind, uses_of(column.type), write)
 
     def _problem(self, name: object) -> str:
@@ -112,17 +111,17 @@ class Properties:
         if not isinstance(name, str):
             return f"a property is named by text; {known}."
         start, dot, _ = name.partition(".")
-        if dot and start in self._rows.relations:
+        if dot and start in self._collection.shown_relations:
             return f"'{quote(name)}' is of a related row; name properties of the rows themselves."
         if dot and start in self.names:
-            return f"'{quote(name)}' is inside an object, whose values have no type; {known}."
-        if OTHERS in self._rows.filterable:
+            return f"'{quote(name)}' is a path, and its values have no type; {known}."
+        if OTHERS in self._collection.filterable:
             return f"'{quote(name)}' is not declared, and has no type; {known}."
         return f"there is no property '{quote(name)}'; {known}."
 
     def _writer(self, name: str, attribute: str) -> Callable[[Any], object]:
         """Return the function that makes the JSON of a property's value, as in a row."""
-        fields = self._rows.schema.dump_fields.items()
+        fields = self._collection.schema.dump_fields.items()
         field = next(field for key, field in fields if (field.data_key or key) == name)
 
         def write(value: object) -> object:
@@ -131,7 +130,7 @@ class Properties:
                 return field._serialize(value, name, SimpleNamespace(**{attribute: value}))
             except AttributeError:
                 raise InvalidFilter(
-                    f"{name} is computed from other properties, and no value of its own."
+                    f"{name} is computed from other properties, and has no value of its own."
                 ) from None
 
         return write
