@@ -50,8 +50,8 @@ def aggregate_schema(resource: Collection) -> DocumentPart:
 
 def aggregate_example(resource: Collection) -> DocumentPart:
     """Return an aggregate that works with any rows."""
+    functions = {"rows": {"count": ROWS}}
     uses = Properties(resource, None).uses().items()
-    ordered = [name for name, use in uses if "max" in use.functions]
-    return {
-        "aggregate": {"rows": {"count": ROWS}, **{"last": {"max": name} for name in ordered[:1]}}
-    }
+    if ordered := next((name for name, use in uses if "max" in use.functions), None):
+        functions["last"] = {"max": ordered}
+    return {"aggregate": functions}

@@ -282,6 +282,9 @@ def test_values_that_a_receiver_of_loaded_may_hide_are_not_aggregated(serve_sale
     assert refused.status_code == 400
     assert "only rows are counted" in refused.json["message"]
     assert ask(api, api.ada, groupBy="price").status_code == 400
+    schemas = api("GET", "/openapi.json").json["components"]["schemas"]
+    functions = schemas["SaleAggregate"]["properties"]["aggregate"]["additionalProperties"]
+    assert functions["properties"] == {"count": {"enum": ["*"]}}
     assert ask(api, api.ada, aggregate=N).json == [{"rows": 0}]
 
 

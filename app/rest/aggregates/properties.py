@@ -86,8 +86,9 @@ class Properties:
         self.names = shown if fields is None else [name for name in shown if name in fields]
 
     def uses(self) -> dict[str, Uses]:
-        """Return what each property is used for, by name."""
-        return {name: uses_of(self._collection.properties[name].type) for name in self.names}
+        """Return what each property is used for, by name; empty if only rows are counted."""
+        columns = self._collection.properties
+        return {name: uses_of(columns[name].type) for name in self.names if self._are_shown}
 
     def find(self, path: str, name: object) -> Property:
         """Return a property; raise InvalidFilter, which says where it was named."""
