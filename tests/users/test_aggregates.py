@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import Api
 from tests.support.answers import refusal
-from tests.support.rows import make_admin
+from tests.support.rows import make_admin, statements
 
 
 def ask(api, token, path="/users/aggregate", **aggregate):
@@ -42,7 +42,7 @@ def test_a_rule_for_owners_permits_aggregates_of_ones_own_record(make_app, secre
     assert ask(api, None, groupBy="email").status_code == 401
 
 
-def test_users_aggregate_their_to_dos(api, token):
+def test_users_aggregate_their_to_dos(app, api, token):
     bob = api.logged_in("bob@example.com")
     for title in ("a", "b"):
         api("POST", "/todos", {"title": title}, token=token)
@@ -52,3 +52,7 @@ def test_users_aggregate_their_to_dos(api, token):
     assert ask(api, token, "/users/1/todos/aggregate", **titles).json == [{"last": "b", "rows": 2}]
     assert ask(api, token, "/todos/aggregate", **titles).json == [{"last": "b", "rows": 2}]
     assert ask(api, bob, "/users/1/todos/aggregate", **titles).status_code == 403
+    with statements(app) as sent:
+        ask(api, token, "/todos/aggregate", **titles)
+    # The token's, and the aggregate.
+    assert len(sent) == 2
