@@ -48,6 +48,8 @@ def total(serve, token):
         ([allow(AUTHENTICATED), deny(EVERYONE, "find"), allow("colleague", "find")], 101),
         ([allow("colleague", "find"), allow(AUTHENTICATED, "aggregate")], 1111),
         ([allow("colleague", "aggregate")], 101),
+        # Of the rows of others only, of which lists show none.
+        ([allow(AUTHENTICATED), deny(OWNER, access="READ"), *OWN_LISTS], 403),
         ([allow(AUTHENTICATED), deny(EVERYONE, "find")], 403),
         ([allow(AUTHENTICATED, "find")], 403),
     ],
