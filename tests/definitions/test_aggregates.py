@@ -251,8 +251,16 @@ def extend(sales):
 """
 
 
-@pytest.mark.parametrize(("method", "path"), [("aggregate", "aggregate"), ("totals", "aggregate")])
-def test_an_own_endpoint_replaces_aggregates(serve_sales, method, path):
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        # Rules that name the method are about the own one.
+        ("aggregate", "aggregate", 404),
+        ("aggregate", "totals", 404),
+        ("totals", "aggregate", 200),
+    ],
+)
+def test_an_own_endpoint_replaces_aggregates(serve_sales, method, path, status):
     api = serve_sales(
         others=WORKERS,
         more={"code": {"sale": OWN.format(method=method, path=path)}},
@@ -260,10 +268,10 @@ def test_an_own_endpoint_replaces_aggregates(serve_sales, method, path):
     )
     api("POST", "/Workers", {"name": "a"}, token=api.ada)
 
-    assert api("GET", "/Sales/aggregate", token=api.ada).json == {"own": True}
-    assert ask(api, api.ada, "/Workers/1/sales/aggregate", aggregate=N).json == [{"rows": 0}]
+    assert api("GET", f"/Sales/{path}", token=api.ada).json == {"own": True}
+    assert ask(api, api.ada, "/Workers/1/sales/aggregate", aggregate=N).status_code == status
     paths = api("GET", "/openapi.json").json["paths"]
-    assert paths["/sales/aggregate"]["get"]["operationId"] == f"Sales.{method}"
+    assert paths[f"/sales/{path}"]["get"]["operationId"] == f"Sales.{method}"
 
 
 LOADED = """

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from flask import current_app, jsonify
 from flask.typing import ResponseReturnValue
-from werkzeug.exceptions import Conflict
+from werkzeug.exceptions import Conflict, NotFound
 
 from app.access.narrowing import narrow
 from app.access.policy import Grant, denial
@@ -189,6 +189,9 @@ class ToManyViews(Related):
     def aggregate(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Compute functions of the rows that belong to the parent, by group."""
         key, target = self.key(self.parent_id(grant, id)), self.target
+        if any(endpoint.method == "aggregate" for endpoint in target.resource.own_endpoints):
+            # The rules for the method are about another one, of the application.
+            raise NotFound()
         permission = self.permission("aggregate")
         permitted = narrow(permission, target.name, "aggregate", self.permission)
         conditions = [self.belonging(key), *target.rows.scope(permitted)]
