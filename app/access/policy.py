@@ -194,6 +194,7 @@ def install_rules(app: Flask, declared: ModelRules) -> None:
     owned = {method.method for method in declared.methods if method.owned}
     by_row = {method.method for method in declared.methods if method.by_row}
     session_only = {method.method for method in declared.methods if method.session_only}
+    narrowed_by = {method.method: method.narrowed_by for method in declared.methods}
     replaced = (app.config["ACLS"] or {}).get(model)
     try:
         form = FORMS[app.config["ID_TYPE"]]
@@ -218,6 +219,7 @@ def install_rules(app: Flask, declared: ModelRules) -> None:
             session_only=method in session_only,
             spares_admins=_spares_admins(model, method, access) and method in by_row,
             unscoped=method in unscoped,
+            narrowed_by=narrowed_by[method],
         )
     if CREATE in methods:
         barred = () if CREATE in by_row else dynamic

@@ -157,6 +157,10 @@ class RuledMethod(Protocol):
     def unscoped(self) -> bool:
         """Whether personal tokens may call it whatever their scopes are."""
 
+    @property
+    def narrowed_by(self) -> str:
+        """A method without which it may not be called, unless rules name it; empty for none."""
+
 
 @dataclass(frozen=True)
 class ModelRules:
@@ -204,6 +208,7 @@ class MethodRules:
         session_only: bool = False,
         spares_admins: bool = False,
         unscoped: bool = False,
+        narrowed_by: str = "",
     ) -> None:
         """Keep the rules, to rank them at first use; `dynamic` are the model's dynamic roles."""
         self.method, self.access = method, access
@@ -214,6 +219,7 @@ class MethodRules:
         # Whether they may call it whatever their scopes are.
         self.unscoped = unscoped
         self._rules, self._dynamic = list(rules), dict(dynamic)
+        self._narrowed_by = narrowed_by
 
     @cached_property
     def _ranked(self) -> list[Rule]:
@@ -277,6 +283,15 @@ class MethodRules:
             if rule.principal == OWNER or rule.principal in self.dynamic:
                 chosen.append(rule)
         return chosen
+
+    @cached_property
+    def narrowed_by(self) -> str:
+        """The method that the caller must be allowed to call, too; empty if there is none.
+
+        A rule that names this method itself decides without it.
+        """
+        is_named = any(self.method in rule.properties for rule in self._rules)
+        return "" if is_named else self._narrowed_by
 
     @property
     def names_users(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, Column, DateTime, Dialect, Numeric
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
+from .decimals import exact
 from .dialects import decimal_type, has_decimals
 
 # A column of any type.
@@ -63,14 +64,7 @@ class ExactDecimal(TypeDecorator[Decimal]):
 
     def exact(self, value: Decimal) -> Decimal:
         """Return the value with `scale` digits after the point; raise ValueError for more."""
-        if not value.is_finite():
-            raise ValueError("is not a number")
-        if value and value.adjusted() >= self.whole_digits:
-            raise ValueError(f"has more than {self.whole_digits} digits before the point")
-        exact = value.quantize(Decimal(1).scaleb(-self.scale))
-        if exact != value:
-            raise ValueError(f"has more than {self.scale} decimals")
-        return exact
+        return exact(value, self.whole_digits, self.scale)
 
 
 class Json(TypeDecorator[Any]):

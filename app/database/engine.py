@@ -18,6 +18,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 from app.settings import Settings
 
 from .connections import STATEMENTS, RequestPool, limit_statements, milliseconds
+from .decimals import add_functions
 from .dialects import limited_transaction
 from .faults import is_read_only
 
@@ -168,7 +169,7 @@ def require_primary(engine: Engine) -> None:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: ConnectionPoolEntry) -> None:
-    """Set the pragmas: WAL, foreign keys, and the size of the cache."""
+    """Set the pragmas: WAL, foreign keys, and the size of the cache; add functions."""
     for pragma in (
         "journal_mode=WAL",
         "synchronous=NORMAL",
@@ -176,6 +177,7 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: ConnectionPoolEntry
         f"cache_size=-{PAGE_CACHE}",
     ):
         connection.execute(f"PRAGMA {pragma}")
+    add_functions(connection)
 
 
 def _connect_postgresql(

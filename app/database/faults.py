@@ -21,6 +21,8 @@ READ_ONLY = "25006"
 READ_ONLY_IN_SQLITE = "SQLITE_READONLY"
 UNIQUE = {"23505", "SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"}
 FOREIGN_KEY = {"23503", "SQLITE_CONSTRAINT_FOREIGNKEY"}
+# PostgreSQL's numeric_value_out_of_range.
+OUT_OF_RANGE = "22003"
 # The columns in PostgreSQL's `Key (sku)=(LAMP-1) already exists.`, in any language.
 POSTGRES_COLUMNS = re.compile(r"\((.*?)\)=\(")
 # The table and columns in SQLite's `UNIQUE constraint failed: products.sku, products.name`.
@@ -81,6 +83,11 @@ def is_read_only(error: BaseException | None) -> bool:
 def is_refused_options(error: BaseException) -> bool:
     """Return True if PgBouncer refused a connection because of its `options`."""
     return REFUSED_OPTIONS in error_reason(error)
+
+
+def is_out_of_range(error: BaseException) -> bool:
+    """Return True if the result of a calculation is larger than its type allows."""
+    return error_code(error) == OUT_OF_RANGE
 
 
 def is_foreign_key_violation(error: BaseException) -> bool:

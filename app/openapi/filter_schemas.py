@@ -30,6 +30,10 @@ NEAR: DocumentPart = {
     "minDistance": NUMBER.schema,
     "unit": {"enum": list(RADIUS), "default": "miles"},
 }
+ORDER: DocumentPart = {
+    "anyOf": [TEXT, {"type": "array", "items": TEXT, "maxItems": MAX_ORDER}],
+    "description": "Properties with ASC or DESC after each, with commas or as a list.",
+}
 WHOLE_NUMBER = {"type": "integer", "minimum": 0, "maximum": MAX_SKIP}
 
 
@@ -45,10 +49,7 @@ def filter_schema(resource: Collection) -> DocumentPart:
             ]
         },
         "include": _includes(list(resource.shown_relations)),
-        "order": {
-            "anyOf": [TEXT, {"type": "array", "items": TEXT, "maxItems": MAX_ORDER}],
-            "description": "Properties with ASC or DESC after each, with commas or as a list.",
-        },
+        "order": ORDER,
         "limit": {**WHOLE_NUMBER, "description": f"At most {MAX_LIMIT}, which is the default."},
     }
     properties = {name: known.get(name, WHOLE_NUMBER) for name in sorted(KEYS)}

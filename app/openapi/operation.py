@@ -232,8 +232,9 @@ class EndpointOperation:
         """Yield the structured parameter, and `count` for lists."""
         if self._endpoint.query and self._subject is not None:
             name = self._endpoint.query.strip("!")
+            form = self._endpoint.query_form or name
             resources = self._answers or [self._subject]
-            names = [f"{model_name(each)}{name.capitalize()}" for each in resources]
+            names = [f"{model_name(each)}{form.capitalize()}" for each in resources]
             quoted = " or ".join(f"`{each}`" for each in names)
             required = self._endpoint.query.endswith("!")
             # Not a separate parameter: generated clients would rename both.
@@ -250,7 +251,7 @@ class EndpointOperation:
                     "contentMediaType": "application/json",
                     "contentSchema": any_of(names),
                 },
-                "example": json.dumps(schemas.example_of(name, resources[0])),
+                "example": json.dumps(schemas.example_of(form, resources[0])),
             }
         if self._endpoint.has_pages:
             yield COUNT

@@ -14,6 +14,7 @@ from app.rest.filters.tree import OTHERS
 from app.rest.relations import Relation
 from app.rest.views.own_endpoints import collection_with
 
+from .aggregate_schemas import aggregate_example, aggregate_schema
 from .filter_schemas import DocumentPart, filter_schema, where_schema
 
 # The suffix of a schema's second name.
@@ -75,6 +76,12 @@ def _closed(
 
 COMMON_SCHEMAS: dict[str, DocumentPart] = {
     "Count": _closed({"count": {"type": "integer", "minimum": 0, "examples": [1]}}),
+    "Aggregated": {
+        "type": "object",
+        "description": "The values of a group, and the results of the functions.",
+        "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
+        "examples": [{"rows": 1}],
+    },
     "Exists": _closed({"exists": {"type": "boolean", "examples": [True]}}),
     "ErrorDetail": _closed(
         {
@@ -138,6 +145,7 @@ class Schemas:
             f"{name}Upsert": _upsert(new, resource),
             f"{name}Filter": filter_schema(resource),
             f"{name}Where": where_schema(resource),
+            f"{name}Aggregate": aggregate_schema(resource),
         }
 
     def of_body(self, declared: object, subject: Collection | None) -> DocumentPart:
@@ -166,7 +174,12 @@ class Schemas:
         return self._schema(declared, response_schema, subject)
 
     def example_of(self, query: str, subject: Collection) -> DocumentPart:
-        """Return a `filter` or `where` that selects the row created by a body's example."""
+        """Return a `filter` or `where` that selects the row created by a body's example.
+
+        Or an aggregate of all rows.
+        """
+        if query == "aggregate":
+            return aggregate_example(subject)
         body = self.named[f"New{model_name(subject)}"]["examples"][0]
         values = {
             name: value

@@ -67,8 +67,12 @@ class Security:
         self._may_move = is_ruled and endpoint.relation is not None and endpoint.body is not None
         decisions = [rules.decision(ANY_USER_ID) for rules in self._rules]
         self.anonymous = all(rules.decision(None) for rules in self._rules)
-        self.user = all(decisions)
-        self.any_row = all(decision.own and decision.others for decision in decisions)
+        own = all(decision.own for decision in decisions)
+        others = all(decision.others for decision in decisions)
+        self.any_row = own and others
+        # Of two methods of one model, one may be for own rows only, and one for those of others.
+        is_narrowed = bool(endpoint.narrowed_by) and endpoint.relation is None
+        self.user = all(decisions) and (own or others or not is_narrowed)
         # The decisions for callers with several factors, if that makes a difference.
         self._of_strong = [
             rules.decision(ANY_USER_ID, [STRONG])
@@ -245,7 +249,9 @@ def _rules_of(app: Flask, name: str, endpoint: Endpoint) -> list[MethodRules]:
         keys.append((endpoint.subject or model, required))
         if endpoint.reads_parent:
             keys.append((model, "findById"))
-    return [compiled[key] for key in keys if key in compiled]
+    decisive = [compiled[key] for key in keys if key in compiled]
+    narrowing = [(key[0], compiled[key].narrowed_by) for key in keys if key in compiled]
+    return [*decisive, *(compiled[key] for key in narrowing if key in compiled)]
 
 
 def _rules_of_included(app: Flask, collection: Collection) -> Iterator[MethodRules]:

@@ -12,6 +12,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException, NotFound
 
 from app.access.identity import current_identity
+from app.access.narrowing import authorize_narrowed
 from app.access.policy import authorize, install_rules
 from app.access.rules import READ, ModelRules, Principal
 from app.config import ConfigurationError
@@ -86,6 +87,8 @@ class Endpoint:
     answer: SchemaSpec = None
     # The name of its structured query parameter, followed by "!" if it is required.
     query: str = ""
+    # What that parameter holds, if it is not what its name says.
+    query_form: str = ""
     # Whether it lists rows by pages, with `count` and the headers of `views/lists.py`.
     has_pages: bool = False
     # Further parameters in the query or header, as OpenAPI parameter objects.
@@ -104,6 +107,9 @@ class Endpoint:
     relation: Relation | None = None
     # A further method, of the subject, that the caller must be allowed to call.
     requires: str = ""
+    # A method of the same model: whoever may not call it may not call this one, unless rules name
+    # this one, and where it is switched off, this one is.
+    narrowed_by: str = ""
     # Whether the caller must also be allowed to read the relation's parent.
     reads_parent: bool = False
     # Whether it looks up a row, so that it may answer 404.
@@ -283,9 +289,10 @@ def _view_function(app: Flask, name: str, endpoint: Endpoint) -> Callable[..., R
     method, view = endpoint.method, endpoint.view
     served_endpoints.of(app)[f"{name}.{method}"] = endpoint
     load, dump = _body_loader(endpoint.body, loader(app.config)), _dumper(endpoint.answer)
+    permit = authorize_narrowed if endpoint.narrowed_by else authorize
 
     def respond(**arguments: str) -> ResponseReturnValue:
-        grant = authorize(name, method, arguments.get("id"))
+        grant = permit(name, method, arguments.get("id"))
         if endpoint.scope is not None:
             current_identity().require_scope(endpoint.scope)
         if endpoint.max_upload:

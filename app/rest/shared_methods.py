@@ -1,7 +1,7 @@
 """Methods of models that are switched off: LoopBack 3's `sharedMethods`."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from flask import Flask
 
@@ -42,7 +42,18 @@ def switch_off(
     shared: dict[str, bool] = {}
     for methods in shared_methods:
         shared |= methods
-    return [_mark(endpoint, _is_off(endpoint, shared)) for endpoint in endpoints]
+    endpoints = list(endpoints)
+    off = {endpoint.method for endpoint in endpoints if _is_off(endpoint, shared)}
+    return [
+        _mark(endpoint, endpoint.method in off or _is_narrowed(endpoint, off, shared))
+        for endpoint in endpoints
+    ]
+
+
+def _is_narrowed(endpoint: Endpoint, off: Container[str], shared: Mapping[str, bool]) -> bool:
+    """Return True if a method is off together with another one, and not switched on by name."""
+    is_on = endpoint.narrowed_by and True in map(shared.get, _own_names(endpoint))
+    return endpoint.narrowed_by in off and not is_on
 
 
 def _mark(endpoint: Endpoint, is_off: bool) -> Endpoint:

@@ -20,6 +20,7 @@ OWNER_METHODS = (
     "__get__todos",
     "__create__todos",
     "__count__todos",
+    "__aggregate__todos",
     "__findById__todos",
     "__updateById__todos",
     "__destroyById__todos",

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from . import batches, bodies, files, filters, heads, logins, relations, remote
+from . import aggregates, batches, bodies, files, filters, heads, logins, relations, remote
 from .request import Request
 
 
 def requests() -> Iterator[Request]:
     """Yield the requests."""
-    for area in (filters, heads, bodies, batches, relations, remote, logins, files):
+    areas = (filters, aggregates, heads, bodies, batches, relations, remote, logins, files)
+    for area in areas:
         yield from area.requests()

@@ -111,6 +111,7 @@ EXPECTED = {
     "todos.find": [(LOGGED_IN, None)],
     "todos.findOne": [(OWN_ROW, None)],
     "todos.count": [(LOGGED_IN, None)],
+    "todos.aggregate": [(LOGGED_IN, None)],
     "todos.findById": [(OWN_ROW, None)],
     "todos.exists": [(SAID_OF_ALL, None)],
     "todos.patchAttributes": [(OWN_ROW, NEW_TODO)],
@@ -138,6 +139,7 @@ EXPECTED = {
     "users.find": [(ADMINS, None)],
     "users.findOne": [(ADMINS, None)],
     "users.count": [(ADMINS, None)],
+    "users.aggregate": [(ADMINS, None)],
     "users.findById": [(OWN_RECORD, None)],
     "users.exists": [(OWN_RECORD, None)],
     "users.patchAttributes": [(OWN_RECORD, {"username": "x"})],
@@ -163,6 +165,7 @@ EXPECTED = {
     "users.__get__todos": [(OWN_RECORD, None)],
     "users.__create__todos": [(OWN_RECORD, NEW_TODO)],
     "users.__count__todos": [(OWN_RECORD, None)],
+    "users.__aggregate__todos": [(OWN_RECORD, None)],
     "users.__findById__todos": [(OWN_RECORD, None)],
     "users.__updateById__todos": [(OWN_RECORD, NEW_TODO)],
     "users.__destroyById__todos": [(OWN_RECORD, None)],
@@ -266,6 +269,8 @@ GEO = {"connector": "rest", "operations": [{"template": TEMPLATE, "functions": {
 # Queries that work, where one is needed.
 CONFIRM = "users.confirm"
 QUERIES = {CONFIRM: {"uid": OWNER, "token": TOKENS["verification"]}}
+AGGREGATE = {"filter": json.dumps({"aggregate": {"rows": {"count": "*"}}})}
+QUERIES |= {name: AGGREGATE for name in EXPECTED if "aggregate" in name}
 
 
 @pytest.fixture

@@ -166,10 +166,12 @@ def test_rows_are_read_from_the_standby_and_all_else_from_the_primary(
     look(app, primary, standby)
     on_primary, on_standby = Statements(primary), Statements(standby)
 
-    for path in (f"/todos/{todo}", "/todos", "/todos", "/todos/count", f"/todos/{todo}/exists"):
+    aggregate = "/todos/aggregate?filter[aggregate][n][count]=*"
+    counts = "/todos/count", aggregate, f"/todos/{todo}/exists"
+    for path in (f"/todos/{todo}", "/todos", "/todos", *counts):
         assert api("GET", path, token=token).status_code == 200
 
-    assert on_standby.tables() == {"todos": 5}
+    assert on_standby.tables() == {"todos": 6}
     assert on_primary.tables().keys() == {"access_tokens", "role_mappings"}
 
 

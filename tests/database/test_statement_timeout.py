@@ -159,6 +159,17 @@ def test_a_list_whose_statement_is_compiled_in_advance_is_ended_in_time(app, api
 
 
 @only_sqlite
+def test_an_aggregate_is_ended_in_time(app, api, token):
+    store_texts(app, 60, 1_000_000)
+    aggregate = {"where": PATTERNS["a"][0], "aggregate": {"n": {"countDistinct": "desc"}}}
+    query = {"filter": json.dumps(aggregate)}
+
+    answer = in_time(lambda: api("GET", "/todos/aggregate", token=token, query_string=query))
+
+    assert is_ended(answer)
+
+
+@only_sqlite
 def test_a_write_waits_for_a_lock_no_longer_than_the_time_out(app, api, token, database_url):
     with closing(sqlite3.connect(database_url.removeprefix("sqlite:///"))) as other:
         other.execute("BEGIN IMMEDIATE")

@@ -23,11 +23,23 @@ LINE = {"name": "Line", "properties": {"text": "string"}, "acls": OPEN}
 MODELS = {"note": NOTE, "line": LINE}
 COLLECTION = {
     *("create", "find", "patchOrCreate", "replaceOrCreate", "upsertWithWhere", "findOne"),
-    *("count", "updateAll", "findById", "exists", "patchAttributes", "replaceById", "deleteById"),
+    *(
+        "count",
+        "aggregate",
+        "updateAll",
+        "findById",
+        "exists",
+        "patchAttributes",
+        "replaceById",
+        "deleteById",
+    ),
 }
 LINES = {
     f"__{verb}__lines"
-    for verb in ("get", "create", "count", "findById", "updateById", "destroyById", "delete")
+    for verb in (
+        *("get", "create", "count", "aggregate", "findById", "updateById", "destroyById"),
+        "delete",
+    )
 }
 BY_ROW = {*LINES, "patchAttributes"}
 
@@ -49,6 +61,7 @@ def served(app, name="Notes"):
 # What model-config.json says, and what LoopBack 3.28 serves with it, but for the last lines: there
 # it does not know the names of aliases, and methods of a row without `prototype.`.
 ALL = COLLECTION | LINES
+FOUND = {"find", "findOne", "aggregate", "__findById__lines"}
 CASES = [
     ({}, ALL),
     ({"*": False}, set()),
@@ -56,10 +69,14 @@ CASES = [
     ({"*": False, "find": True}, {"find"}),
     ({"find": True, "*": False}, {"find"}),
     ({"*": False, "find*": True}, set()),
-    ({"find*": False}, ALL - {"find", "findById", "findOne", "__findById__lines"}),
-    ({"find*": False, "findById": True}, ALL - {"find", "findOne", "__findById__lines"}),
+    # What may not be listed is not shown by aggregates, unless they are switched on by name.
+    ({"find": False}, ALL - {"find", "aggregate"}),
+    ({"find": False, "aggregate": True}, ALL - {"find"}),
+    ({"aggregate": False}, ALL - {"aggregate"}),
+    ({"find*": False}, ALL - FOUND - {"findById"}),
+    ({"find*": False, "findById": True}, ALL - FOUND),
     ({"prototype.*": False}, ALL - BY_ROW),
-    ({"prototype.__get__*": False}, ALL - {"__get__lines"}),
+    ({"prototype.__get__*": False}, ALL - {"__get__lines", "__aggregate__lines"}),
     ({"prototype.*": False, "prototype.__get__lines": True}, ALL - BY_ROW | {"__get__lines"}),
     ({"*": False, "prototype.patchAttributes": True}, {"patchAttributes"}),
     ({"*": False, "patchAttributes": True}, set()),
@@ -97,7 +114,7 @@ def test_shared_methods_say_which_methods_are_served(make_models, methods, expec
     ],
 )
 def test_a_models_own_file_switches_methods_off_too(make_models, note):
-    assert served(make_models({**MODELS, "note": note})) == ALL - {"find"}
+    assert served(make_models({**MODELS, "note": note})) == ALL - {"find", "aggregate"}
 
 
 def test_later_places_change_single_names_of_earlier_ones(make_models):

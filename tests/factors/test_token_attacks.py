@@ -30,10 +30,10 @@ GEO = {
 }
 # The methods of users that a personal token may have a scope for; every other one is refused.
 FOR_TOKENS = {
-    *("create", "find", "findOne", "count", "findById", "exists", "deleteById"),
+    *("create", "find", "findOne", "count", "aggregate", "findById", "exists", "deleteById"),
     *("patchAttributes", "replaceById", "updateAll"),
     *("patchOrCreate", "replaceOrCreate", "upsertWithWhere"),
-    *("__get__todos", "__create__todos", "__count__todos", "__delete__todos"),
+    *("__get__todos", "__create__todos", "__count__todos", "__aggregate__todos", "__delete__todos"),
     *("__findById__todos", "__updateById__todos", "__destroyById__todos"),
 }
 # Routes below the base path that no rules are about.

@@ -352,3 +352,15 @@ def test_refusals_that_are_temporary_say_when_to_try_again(document, operation_i
         assert codes[status] in response["content"]["application/json"]["examples"]
         assert response["headers"]["Retry-After"]["schema"] == {"type": "integer", "minimum": 1}
     assert "429" not in named(document, "todos.create")["responses"]
+
+
+def test_aggregates_are_described_by_the_types_of_properties(document):
+    schema = document["components"]["schemas"]["TodoAggregate"]["properties"]
+    functions = schema["aggregate"]["additionalProperties"]["properties"]
+
+    assert functions["max"]["enum"] == ["id", "title", "desc", "created", "ownerId"]
+    assert functions["count"]["enum"][-2:] == ["ownerId", "*"]
+    assert "sum" not in functions
+    assert {"created", "isComplete"} <= {*schema["groupBy"]["anyOf"][0]["anyOf"][0]["enum"]}
+    [parameter] = named(document, "todos.aggregate")["parameters"]
+    assert parameter["schema"]["contentSchema"] == {"$ref": "#/components/schemas/TodoAggregate"}

@@ -85,6 +85,32 @@ def filters(collection):
     return st.fixed_dictionaries({}, optional=keys) | values
 
 
+FUNCTIONS = ["count", "countDistinct", "sum", "avg", "min", "max", "median"]
+
+
+@st.composite
+def aggregates(draw):
+    """Return a caller, a path and the query of an aggregate of a collection."""
+    collection = draw(st.sampled_from(sorted(COLLECTIONS)))
+    name = st.sampled_from((*COLLECTIONS[collection], "*", "nothing", "customer.email"))
+    unit = st.sampled_from(["year", "month", "week", "day", "hour", "minute", None])
+    group = name | st.dictionaries(name, unit, min_size=1, max_size=1)
+    function = st.dictionaries(st.sampled_from(FUNCTIONS), name, min_size=1, max_size=1)
+    named = st.sampled_from(["n", "total", "status", "a b"])
+    keys = {
+        "where": conditions(COLLECTIONS[collection]),
+        "groupBy": group | st.lists(group, max_size=3),
+        "having": conditions(("n", "total")),
+        "order": st.builds("{}{}".format, named, st.sampled_from(["", " DESC"])),
+        "limit": st.sampled_from(LIMITS),
+        "skip": st.sampled_from(LIMITS),
+    }
+    functions = st.dictionaries(named, function, min_size=1, max_size=3)
+    filter_ = draw(st.fixed_dictionaries({"aggregate": functions}, optional=keys))
+    caller = draw(st.sampled_from(["ada", "bob", "clerk", None]))
+    return caller, f"/{collection}/aggregate", {"filter": json.dumps(filter_)}
+
+
 @st.composite
 def reads(draw):
     """Return the caller, path and query of a call that reads."""

@@ -12,7 +12,7 @@ from app.users.models import User
 from tests.conftest import PASSWORD
 from tests.support.shop import JSON, Shops
 
-from .generated import reads, writes
+from .generated import aggregates, reads, writes
 
 # The same examples in every run.
 GENERATED = settings(
@@ -166,6 +166,19 @@ def test_generated_filters_select_the_same_rows_on_both_databases(both):
         check_same(both, caller, "GET", path, query)
 
     check()
+
+
+def test_generated_aggregates_are_the_same_on_both_databases(both):
+    answered = []
+
+    @settings(GENERATED, max_examples=200)
+    @given(aggregates())
+    def check(request):
+        caller, path, query = request
+        answered.append(check_same(both, caller, "GET", path, query).status_code)
+
+    check()
+    assert answered.count(200) > 20
 
 
 def test_generated_bodies_write_the_same_rows_on_both_databases(both):

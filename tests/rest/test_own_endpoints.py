@@ -181,7 +181,11 @@ def test_an_endpoint_exists_only_with_the_settings_it_needs(call, serve):
 @pytest.mark.parametrize(
     ("rules", "owner", "problem"),
     [
-        ([allow(OWNER, "archiv")], Project.owner_id, "no method 'archiv'; there are archive, "),
+        (
+            [allow(OWNER, "archiv")],
+            Project.owner_id,
+            "no method 'archiv'; there are aggregate, archive, ",
+        ),
         ([Rule("admin", False, properties=frozenset({"drop"}))], None, "no method 'drop'"),
         ([allow(OWNER, "archiveAll")], Project.owner_id, r"\$owner .* for 'archiveAll'"),
         ([allow(OWNER, "archive", "show")], Project.owner_id, r"\$owner .* for 'show'"),

@@ -12,13 +12,14 @@ from sqlalchemy.types import TypeEngine
 
 from app.config import ConfigurationError
 from app.database.columns import ExactDecimal, GeoPoint, Json
+from app.database.decimals import SumType
 from app.database.ids import IdColumn, RowId, TextId
 from app.ids import IdForm
 from app.rest.visibility import Visibility
 
 from . import kinds
 from .kinds import Kind
-from .sql import Column, Columns
+from .sql import Column, Columns, Operand
 from .tree import OTHERS
 
 KINDS: dict[type, Kind] = {
@@ -48,7 +49,7 @@ def kind_of(type_: TypeEngine[object], row_ids: IdForm) -> Kind:
         case Enum():
             return kinds.enumeration(type_.enums)
         case ExactDecimal():
-            return replace(kinds.DECIMAL, problem=partial(_inexact, type_))
+            return decimal_kind(type_)
         case GeoPoint():
             return kinds.POSITION
         case Json():
@@ -70,8 +71,13 @@ def visible(found: Mapping[str, Kind], visibility: Visibility) -> dict[str, Kind
     }
 
 
-def _inexact(type_: ExactDecimal, value: Decimal) -> str:
-    """Return why a decimal does not fit into a column; empty if it does."""
+def decimal_kind(type_: ExactDecimal | SumType) -> Kind:
+    """Return the kind of the decimals of a type."""
+    return replace(kinds.DECIMAL, problem=partial(_inexact, type_))
+
+
+def _inexact(type_: ExactDecimal | SumType, value: Decimal) -> str:
+    """Return why a decimal is none of this type; empty if it is."""
     try:
         type_.exact(value)
     except ValueError as error:
@@ -102,11 +108,11 @@ def has_short_ids(column: Column) -> bool:
     return isinstance(column.type, TextId) and column.type.form.generate is None
 
 
-def is_text(column: Column) -> bool:
+def is_text(column: Operand) -> bool:
     """Return True if a column holds text."""
     return isinstance(column.type, String)
 
 
-def is_json(column: Column) -> bool:
+def is_json(column: Operand) -> bool:
     """Return True if a column holds JSON: objects, arrays or positions."""
     return isinstance(column.type, Json | GeoPoint)

@@ -31,6 +31,8 @@ JSON_TYPES = {
 Operand = ColumnElement[Any]
 Column = sa.Column[Any]
 Columns = Mapping[str, Column]
+# Columns, or other expressions that are compared like them.
+Operands = Mapping[str, Operand]
 
 
 class SqlTarget(NamedTuple):
@@ -40,7 +42,7 @@ class SqlTarget(NamedTuple):
     is_null: ColumnElement[bool]
 
 
-def conditions(where: Where, columns: Columns) -> list[ColumnElement[bool]]:
+def conditions(where: Where, columns: Operands) -> list[ColumnElement[bool]]:
     """Return the conditions on the columns of the properties; all of them must hold."""
     return [_condition(condition, columns) for condition in where]
 
@@ -50,7 +52,7 @@ def orders(order: Iterable[Order], columns: Columns) -> list[Operand]:
     return [value for term in order for value in _order(term, columns)]
 
 
-def _condition(condition: WhereNode, columns: Columns) -> ColumnElement[bool]:
+def _condition(condition: WhereNode, columns: Operands) -> ColumnElement[bool]:
     match condition:
         case Group("and", wheres):
             return sa.and_(sa.true(), *(_all(where, columns) for where in wheres))
@@ -61,21 +63,21 @@ def _condition(condition: WhereNode, columns: Columns) -> ColumnElement[bool]:
             return operators[word](_target(place, kind, columns), operand)
 
 
-def _all(where: Where, columns: Columns) -> ColumnElement[bool]:
+def _all(where: Where, columns: Operands) -> ColumnElement[bool]:
     return sa.and_(sa.true(), *conditions(where, columns))
 
 
-def _target(place: Place, kind: Kind, columns: Columns) -> SqlTarget:
+def _target(place: Place, kind: Kind, columns: Operands) -> SqlTarget:
     column = columns[place.property]
     if place.steps:
         is_null = dialects.JsonValue(column, place.steps).is_(None)
         return SqlTarget(_at_path(column, place.steps, kind), is_null)
-    # The value stored for null, if it is not NULL.
-    null = column.info.get("null")
+    # The value stored for null, if it is not NULL; results of functions have no such value.
+    null = getattr(column, "info", {}).get("null")
     return SqlTarget(column, column.is_(None) if null is None else column == null)
 
 
-def _at_path(column: Column, steps: Sequence[str], kind: Kind) -> Operand:
+def _at_path(column: Operand, steps: Sequence[str], kind: Kind) -> Operand:
     """Return the value at a path in JSON if it is of this kind, else NULL."""
     value: Operand = dialects.JsonValue(column, steps)
     if kind is not TEXT:
@@ -83,7 +85,8 @@ def _at_path(column: Column, steps: Sequence[str], kind: Kind) -> Operand:
     return sa.case((dialects.JsonType(column, steps).in_(JSON_TYPES[kind]), value))
 
 
-def _by_code_point(value: Operand) -> Operand:
+def by_code_point(value: Operand) -> Operand:
+    """Return a value that is compared in the same way on every database."""
     return dialects.CodePoints(value) if isinstance(value.type, String) else value
 
 
@@ -114,7 +117,7 @@ def _exists(target: SqlTarget, exists: bool) -> ColumnElement[bool]:
 def _compare(relation: Callable[[Any, Any], Any]) -> "Operator":
     def compare(target: SqlTarget, value: object) -> ColumnElement[bool]:
         condition: ColumnElement[bool]
-        condition = relation(_by_code_point(target.value), _literal(target, value))
+        condition = relation(by_code_point(target.value), _literal(target, value))
         return condition
 
     return compare
@@ -122,7 +125,7 @@ def _compare(relation: Callable[[Any, Any], Any]) -> "Operator":
 
 def _between(target: SqlTarget, ends: Sequence[object]) -> ColumnElement[bool]:
     low, high = (_literal(target, end) for end in ends)
-    ordered = _by_code_point(target.value)
+    ordered = by_code_point(target.value)
     return sa.and_(ordered >= low, ordered <= high)
 
 
@@ -134,7 +137,7 @@ def _any_of(target: SqlTarget, values: Sequence[object]) -> ColumnElement[bool]:
 def _matches(target: SqlTarget, pattern: Pattern) -> ColumnElement[bool]:
     type_ = target.value.type
     is_plain = isinstance(type_, String) and not isinstance(type_, sa.Enum)
-    text = _by_code_point(target.value if is_plain else sa.type_coerce(target.value, String))
+    text = by_code_point(target.value if is_plain else sa.type_coerce(target.value, String))
     text = func.lower(text) if pattern.ignores_case else text
     return sa.or_(sa.false(), *(_match(text, alternative) for alternative in pattern.alternatives))
 
@@ -228,4 +231,4 @@ def _order(term: Order, columns: Columns) -> list[Operand]:
 
 
 def _directed(value: Operand, term: Order, is_nullable: bool) -> Operand:
-    return dialects.directed(_by_code_point(value), term.descending, is_nullable)
+    return dialects.directed(by_code_point(value), term.descending, is_nullable)

@@ -30,7 +30,7 @@ from app.ids import Id
 from app.rest.filters.columns import is_json, is_text
 from app.rest.filters.tree import Filter
 
-from .values import Row, Statement
+from .values import Element, Row, Statement
 
 #: Maximum included objects of a response; each counts as often as it occurs.
 MAX_OBJECTS = 10_000
@@ -169,7 +169,7 @@ Read = TypeVar("Read")
 Build = Callable[[list[ColumnElement[bool]]], Statement]
 
 
-def max_characters(column: AnyColumn) -> int:
+def max_characters(column: Element) -> int:
     """Return the maximum characters of a column: of text or JSON, 0 for others."""
     if is_json(column):
         return json_fields.MAX_LENGTH

@@ -1,6 +1,6 @@
 """The endpoints of every collection."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -12,6 +12,7 @@ from app.access.policy import CREATE, Grant, authorize, denial
 from app.access.rules import READ, WRITE
 from app.errors import InvalidFilter, ModelNotFound, TooManyRows
 from app.ids import Id
+from app.rest.aggregates.answer import find_aggregate
 from app.rest.collection import Collection
 from app.rest.endpoint import Endpoint, declare, declared_by, endpoints_of
 from app.rest.relations import Relation
@@ -38,6 +39,7 @@ from .representations import (
     without_echo,
 )
 
+AGGREGATE = "aggregate"
 # The methods of `PUT`, each with the method of `PATCH` for the same path.
 PUT_METHODS = {"replaceById": "patchAttributes", "replaceOrCreate": "patchOrCreate"}
 
@@ -169,6 +171,20 @@ class CollectionViews(RowViews):
         query, page = find_list(self.collection, grant)
         scope = partial(self.rows.scope, grant)
         return respond_page(self.collection, page, scope, query.filter_, query.includes)
+
+    @declare(
+        *(AGGREGATE, READ, "GET /aggregate"),
+        query="filter",
+        query_form="aggregate",
+        answer="[Aggregated]",
+        narrowed_by="find",
+    )
+    def aggregate(self, grant: Grant) -> ResponseReturnValue:
+        """Compute counts, sums and other functions of the rows that a `where` selects, by group."""
+        aggregated = find_aggregate(
+            self.collection, self.rows.scope(grant), read_parameter("filter")
+        )
+        return jsonify(aggregated)
 
     @declare(
         "patchOrCreate",
@@ -309,18 +325,34 @@ def all_endpoints(
     """Return the endpoints of a collection: its relations' and its own, too."""
     usual = [*endpoints_of(views(collection)), *relation_endpoints(collection)]
     own = [bind_own(collection, endpoint) for endpoint in collection.resource.own_endpoints]
-    return [*own, *_describe(collection.resource, usual)]
+    return [*own, *_describe(collection.resource, _without_replaced(usual, own))]
 
 
 def declared_endpoints(resource: Resource) -> list[Endpoint]:
     """Return the endpoints of a resource as declared; they cannot be called."""
     own = [describe_own(resource, endpoint) for endpoint in resource.own_endpoints]
-    return [*own, *_describe(resource, usual_endpoints(resource.relations))]
+    usual = usual_endpoints(resource.relations)
+    return [*own, *_describe(resource, _without_replaced(usual, own))]
 
 
 def usual_endpoints(relations: Mapping[str, Relation]) -> list[Endpoint]:
     """Return the endpoints of every resource with these relations; they cannot be called."""
     return [*declared_by(CollectionViews).values(), *declared_relation_endpoints(relations)]
+
+
+def _without_replaced(usual: Iterable[Endpoint], own: Sequence[Endpoint]) -> Iterator[Endpoint]:
+    """Yield the usual endpoints, but for `aggregate` if an application has another one.
+
+    It may be older than the usual one. Relations to the rows need the rules of the method.
+    """
+    methods = {endpoint.method for endpoint in own}
+    routes = {route for endpoint in own for route in endpoint.routes}
+    for endpoint in usual:
+        if endpoint.method != AGGREGATE:
+            yield endpoint
+        elif endpoint.method not in methods:
+            is_taken = not routes.isdisjoint(endpoint.routes)
+            yield endpoint.replace(is_served=lambda _: False) if is_taken else endpoint
 
 
 def _describe(resource: Resource, endpoints: Iterable[Endpoint]) -> Iterator[Endpoint]:

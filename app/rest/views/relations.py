@@ -7,12 +7,14 @@ from collections.abc import Mapping
 
 from flask import current_app, jsonify
 from flask.typing import ResponseReturnValue
-from werkzeug.exceptions import Conflict
+from werkzeug.exceptions import Conflict, NotFound
 
+from app.access.narrowing import narrow
 from app.access.policy import Grant, denial
 from app.access.rules import READ, WRITE
 from app.database.session import transaction
 from app.errors import RelationEmpty, TooManyRows
+from app.rest.aggregates.answer import find_aggregate
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import NO_CONTENT, Endpoint, declare, declared_by, endpoints_of
 from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
@@ -176,6 +178,25 @@ class ToManyViews(Related):
         filter_ = self.target.parse({"where": read_parameter("where")})
         return jsonify({"count": self.target.rows.count(conditions, filter_)})
 
+    @declare(
+        *("aggregate", READ, "GET /aggregate"),
+        query="filter",
+        query_form="aggregate",
+        answer="[Aggregated]",
+        requires="aggregate",
+        narrowed_by="get",
+    )
+    def aggregate(self, grant: Grant, id: str) -> ResponseReturnValue:
+        """Compute functions of the rows that belong to the parent, by group."""
+        key, target = self.key(self.parent_id(grant, id)), self.target
+        if any(endpoint.method == "aggregate" for endpoint in target.resource.own_endpoints):
+            # The rules for the method are about another one, of the application.
+            raise NotFound()
+        permission = self.permission("aggregate")
+        permitted = narrow(permission, target.name, "aggregate", self.permission)
+        conditions = [self.belonging(key), *target.rows.scope(permitted)]
+        return jsonify(find_aggregate(target, conditions, read_parameter("filter")))
+
     @declare("findById", READ, "GET /<fk>", answer="{}", requires="findById")
     def find_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Show one row that belongs to the parent."""
@@ -281,8 +302,10 @@ def _views(relation: Relation) -> tuple[type[Related], ...]:
 
 def _below(name: str, relation: Relation, endpoint: Endpoint) -> Endpoint:
     """Return an endpoint of a relation as one of its parent."""
+    narrowed_by = endpoint.narrowed_by and f"__{endpoint.narrowed_by}__{name}"
     return endpoint.replace(
         method=f"__{endpoint.method}__{name}",
+        narrowed_by=narrowed_by,
         routes=tuple(route.below(f"/<id>/{name}") for route in endpoint.routes),
         relation=relation,
         subject=relation.target or None,

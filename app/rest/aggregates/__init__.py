@@ -1,0 +1,1 @@
+"""Aggregates: counts, sums, averages and extremes of rows, by groups."""

@@ -1,0 +1,137 @@
+"""The properties of a model that aggregates may use, and what each type of them has."""
+
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from sqlalchemy import Boolean, Date, String, Uuid, func
+from sqlalchemy.types import TypeEngine
+
+from app import ids
+from app.database.columns import ExactDecimal, GeoPoint, Json, UtcDateTime
+from app.database.ids import IdColumn
+from app.database.time_units import UNITS
+from app.errors import InvalidFilter, quote
+from app.rest.collection import Collection
+from app.rest.filters.kinds import Kind
+from app.rest.filters.tree import OTHERS
+from app.rest.rows.values import Element
+
+COUNTS = ("count", "countDistinct")
+FUNCTIONS = (*COUNTS, "sum", "avg", "min", "max")
+
+
+class Uses(NamedTuple):
+    """What the properties of a type are used for: functions, groups, and groups by unit of time."""
+
+    functions: Sequence[str]
+    is_grouped: bool = True
+    units: Sequence[str] = ()
+
+
+NUMBERS = Uses(FUNCTIONS)
+TEXTS = Uses((*COUNTS, "min", "max"))
+TIMES = Uses(TEXTS.functions, units=tuple(UNITS))
+DATES = Uses(TEXTS.functions, units=tuple(unit for unit in UNITS if unit != "hour"))
+# Values without an order, or with one that differs between databases.
+UNORDERED = Uses(COUNTS)
+# Values that databases do not even compare, such as objects and arrays.
+OPAQUE = Uses(("count",), is_grouped=False)
+
+
+def uses_of(type_: TypeEngine[Any]) -> Uses:
+    """Return what properties are used for, by the type of their column."""
+    match type_:
+        case IdColumn():
+            return UNORDERED if type_.form.name == ids.UUID.name else TEXTS
+        case Boolean() | Uuid():
+            return UNORDERED
+        case GeoPoint() | Json():
+            return OPAQUE
+        case UtcDateTime():
+            return TIMES
+        case Date():
+            return DATES
+        case String():
+            return TEXTS
+        case ExactDecimal():
+            return NUMBERS
+    return NUMBERS if type_.python_type in (int, float) else OPAQUE
+
+
+@dataclass(frozen=True)
+class Property:
+    """A property that aggregates may use."""
+
+    name: str
+    # The value to select, of the column's type.
+    value: Element
+    kind: Kind
+    uses: Uses
+    # Returns the form in JSON of a value that is not null.
+    write: Callable[[Any], object]
+
+
+class Properties:
+    """The properties of a collection that an aggregate may use, found by name."""
+
+    def __init__(self, collection: Collection, fields: Container[str] | None) -> None:
+        """Limit the properties to those in `fields`, unless it is None."""
+        self._collection = collection
+        # What clients see of a value is up to the receivers of `loaded`, which get rows.
+        resource = collection.resource
+        self._are_shown = not resource.loaded.receivers or resource.shared_methods.get("aggregate")
+        shown = [name for name in collection.filterable if name != OTHERS]
+        self.names = shown if fields is None else [name for name in shown if name in fields]
+
+    def uses(self) -> dict[str, Uses]:
+        """Return what each property is used for, by name; empty if only rows are counted."""
+        columns = self._collection.properties
+        return {name: uses_of(columns[name].type) for name in self.names if self._are_shown}
+
+    def find(self, path: str, name: object) -> Property:
+        """Return a property; raise InvalidFilter, which says where it was named."""
+        if not self._are_shown:
+            raise InvalidFilter(
+                f"{path}: what is shown of the values is decided for each row, so that only rows"
+                " are counted."
+            )
+        if not isinstance(name, str) or name not in self.names:
+            raise InvalidFilter(f"{path}: {self._problem(name)}")
+        column = self._collection.properties[name]
+        # The value stored for null, if it is not NULL.
+        null = column.info.get("null")
+        value: Element = column if null is None else func.nullif(column, null, type_=column.type)
+        kind, write = self._collection.filterable[name], self._writer(name, column.key)
+        return Property(name, value, kind, uses_of(column.type), write)
+
+    def _problem(self, name: object) -> str:
+        """Return why there is no such property."""
+        known = f"there are {', '.join(self.names)}"
+        if not isinstance(name, str):
+            return f"a property is named by text; {known}."
+        start, dot, _ = name.partition(".")
+        if dot and start in self._collection.shown_relations:
+            return f"'{quote(name)}' is of a related row; name properties of the rows themselves."
+        if dot and start in self.names:
+            return f"'{quote(name)}' is a path, and its values have no type; {known}."
+        if OTHERS in self._collection.filterable:
+            return f"'{quote(name)}' is not declared, and has no type; {known}."
+        return f"there is no property '{quote(name)}'; {known}."
+
+    def _writer(self, name: str, attribute: str) -> Callable[[Any], object]:
+        """Return the function that makes the JSON of a property's value, as in a row."""
+        fields = self._collection.schema.dump_fields.items()
+        field = next(field for key, field in fields if (field.data_key or key) == name)
+
+        def write(value: object) -> object:
+            try:
+                # Fields that call a function get a row, here with this value alone.
+                return field._serialize(value, name, SimpleNamespace(**{attribute: value}))
+            except AttributeError:
+                raise InvalidFilter(
+                    f"{name} is computed from other properties, and has no value of its own."
+                ) from None
+
+        return write
