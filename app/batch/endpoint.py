@@ -110,6 +110,17 @@ def respond(grant: Grant) -> Response:
         return Response(run(app, calls, place), content_type=JSON)
 
 
+def check_calls() -> None:
+    """Raise the error of a call that the caller may not make, as `respond` does before the first.
+
+    For a repeated batch, whose answer was kept.
+    """
+    place = CallPlace()
+    with located(place):
+        app = current_app._get_current_object()  # type: ignore[attr-defined]
+        BatchReader(app, place).read(read_body())
+
+
 endpoint = Endpoint(
     method="run",
     access=EXECUTE,

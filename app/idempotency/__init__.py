@@ -11,6 +11,7 @@ from functools import wraps
 from flask import Flask, request
 from werkzeug.exceptions import HTTPException
 
+from app.batch.endpoint import respond as respond_batch
 from app.database.purging import purger
 from app.database.session import begin_held
 from app.errors import (
@@ -19,7 +20,7 @@ from app.errors import (
     IdempotencyKeyUnsupported,
     InvalidIdempotencyKey,
 )
-from app.rest.collection import served_collections
+from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, View, served_endpoints
 from app.rest.rows.writer import Writer
 from app.rest.views.collection import CollectionViews
@@ -27,7 +28,7 @@ from app.rest.views.related import Related
 
 from .keys import HEADER, MAX_KEY
 from .records import IdempotentCall, purge_batch
-from .repeating import RepeatableView
+from .repeating import RepeatableBatch, RepeatableView
 
 PARAMETER = {
     "name": "Idempotency-Key",
@@ -57,9 +58,9 @@ def init_app(app: Flask) -> None:
         if all(endpoint.is_safe(route.verb) for route in endpoint.routes):
             continue
         view, errors = app.view_functions[name], endpoint.errors
-        if is_repeatable(endpoint):
-            target = collections.get(endpoint.subject or name.partition(".")[0])
-            app.view_functions[name] = RepeatableView(view, name, endpoint, target).respond
+        target = collections.get(endpoint.subject or name.partition(".")[0])
+        if repeatable := _repeatable(view, name, endpoint, target):
+            app.view_functions[name] = repeatable.respond
             parameters = (*endpoint.parameters, PARAMETER)
             served[name] = endpoint.replace(parameters=parameters, errors=(*errors, *ERRORS))
         else:
@@ -67,10 +68,28 @@ def init_app(app: Flask) -> None:
             served[name] = endpoint.replace(errors=(*errors, IdempotencyKeyUnsupported()))
 
 
-def is_repeatable(endpoint: Endpoint) -> bool:
-    """Return True if all that an endpoint does is to write rows, in transactions."""
-    views = getattr(endpoint.view, "__self__", None)
-    return isinstance(views, CollectionViews | Related)
+def _repeatable(
+    view: View, name: str, endpoint: Endpoint, target: Collection | None
+) -> RepeatableView | None:
+    """Return the view of an endpoint that only writes rows of the database; None for others."""
+    if endpoint.view is respond_batch:
+        return RepeatableBatch(view, name, endpoint, None)
+    if isinstance(getattr(endpoint.view, "__self__", None), CollectionViews | Related):
+        return RepeatableView(view, name, endpoint, target)
+    if endpoint.atomic and not endpoint.hashes and (not target or target.rows.is_transactional):
+        return RepeatableView(_in_transaction(view), name, endpoint, target)
+    return None
+
+
+def _in_transaction(view: View) -> View:
+    """Return a view whose transaction begins with it: one of a project may write in any way."""
+
+    @wraps(view)
+    def respond(**arguments: str) -> object:
+        begin_held()
+        return view(**arguments)
+
+    return respond
 
 
 def _hold_writes(writer: Writer) -> None:

@@ -8,6 +8,7 @@ from flask import Request, Response, current_app, request
 from flask.typing import ResponseReturnValue
 
 from app.access.policy import authorize, related_method
+from app.batch.endpoint import check_calls
 from app.database.session import held_transaction
 from app.http.responses import encode_json
 from app.rest.collection import Collection, hashed_property
@@ -49,7 +50,7 @@ class RepeatableView:
         authorize(model, method, arguments.get("id"))
         found = claim(read_call(current, hashed_property(self.endpoint, self.target)))
         if isinstance(found, Answer):
-            self._authorize_target()
+            self._authorize_repetition()
             return Response(found.body, found.status, {**found.headers, REPLAYED: "true"})
         return self._answer(found, arguments)
 
@@ -68,7 +69,7 @@ class RepeatableView:
             release(claimed)
         return response
 
-    def _authorize_target(self) -> None:
+    def _authorize_repetition(self) -> None:
         """Raise the access error unless the caller may call what a relation calls of its target."""
         required, target = self.endpoint.requires, self.target
         if required and target:
@@ -85,10 +86,29 @@ class RepeatableView:
         if has_json and is_anonymous and target and target.is_owner_model:
             return _reduced(response, "")
         if has_json and len(response.get_data()) > MAX_KEPT:
-            return _reduced(response, target.id_name if target else "")
+            return self._shortened(response)
         found = {name: response.headers.get(name) for name in KEPT_HEADERS}
         headers = {name: value for name, value in found.items() if value is not None}
         return Answer(response.status_code, headers, response.get_data(as_text=True))
+
+    def _shortened(self, response: Response) -> Answer:
+        """Return the part of a long answer to keep."""
+        return _reduced(response, self.target.id_name if self.target else "")
+
+
+class RepeatableBatch(RepeatableView):
+    """The view of batches."""
+
+    def _authorize_repetition(self) -> None:
+        """Raise the error of a call that the caller may not make."""
+        check_calls()
+
+    def _shortened(self, response: Response) -> Answer:
+        """Return the answer with the ids of its calls' objects only."""
+        answers = response.get_json()["responses"]
+        kept = [{**answer, "body": _only("id", answer["body"])} for answer in answers]
+        body = encode_json({"responses": kept}).decode()
+        return Answer(response.status_code, {"Content-Type": JSON}, body)
 
 
 def _reduced(response: Response, id_name: str) -> Answer:
