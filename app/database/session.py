@@ -23,6 +23,8 @@ from .engine import engine_options, prepare_engine, require_primary
 
 # The attribute of `g` with the open transaction; None after it has ended.
 TRANSACTION = "transaction"
+# The name of savepoints: those within another one of this name precede it.
+SAVEPOINT = "nested"
 
 
 class Base(DeclarativeBase):
@@ -102,6 +104,29 @@ def transaction() -> Iterator[None]:
         setattr(g, TRANSACTION, None)
     for action in opened.actions:
         action()
+
+
+@contextmanager
+def savepoint() -> Iterator[None]:
+    """Run a block in a transaction, which is undone if it raises, also within an open one.
+
+    The open transaction can then continue.
+    """
+    opened = _opened()
+    if opened is None:
+        with transaction():
+            yield
+        return
+    number = len(opened.actions)
+    control(opened.pooled, opened.engine, f"SAVEPOINT {SAVEPOINT}")
+    try:
+        yield
+    except BaseException:
+        control(opened.pooled, opened.engine, f"ROLLBACK TO SAVEPOINT {SAVEPOINT}")
+        control(opened.pooled, opened.engine, f"RELEASE SAVEPOINT {SAVEPOINT}")
+        del opened.actions[number:]
+        raise
+    control(opened.pooled, opened.engine, f"RELEASE SAVEPOINT {SAVEPOINT}")
 
 
 def _begin(engine: Engine) -> Transaction:

@@ -38,6 +38,7 @@ from .requests.compatibility import loader
 from .resource import Resource, shown_columns
 from .rows.hooks import SavedValues
 from .rows.json_values import EmbeddedObjects
+from .rows.limits import Limits
 from .rows.references import AnyReference, Reference, references_of
 from .rows.scopes import WriteScope
 from .rows.values import Condition, Conditions, Row, Values
@@ -89,7 +90,9 @@ class Collection:
         )
         new = SavedValues(self._columns, lambda: self.create_schema)
         changed = SavedValues(self._columns, lambda: self.schema)
-        self.writer = Writer(resource, self.rows, new, changed)
+        limits = resource.limits
+        self.limits = Limits(resource.name, limits, _find_served) if limits else None
+        self.writer = Writer(resource, self.rows, new, changed, self.limits)
         # Called by application code, in addition to `rows`.
         self.insert, self.lock = self.writer.insert, self.writer.lock
         self.update, self.delete = self.writer.update, self.writer.delete
