@@ -23,8 +23,6 @@ from .engine import engine_options, prepare_engine, require_primary
 
 # The attribute of `g` with the open transaction; None after it has ended.
 TRANSACTION = "transaction"
-# The name of savepoints: those within another one of this name precede it.
-SAVEPOINT = "nested"
 
 
 class Base(DeclarativeBase):
@@ -108,25 +106,21 @@ def transaction() -> Iterator[None]:
 
 @contextmanager
 def savepoint() -> Iterator[None]:
-    """Run a block in a transaction, which is undone if it raises, also within an open one.
-
-    The open transaction can then continue.
-    """
+    """Run a block in a transaction; undo only the block if it raises within an open one."""
     opened = _opened()
     if opened is None:
         with transaction():
             yield
         return
     number = len(opened.actions)
-    control(opened.pooled, opened.engine, f"SAVEPOINT {SAVEPOINT}")
     try:
-        yield
+        with db.session.begin_nested():
+            # Joins now, which sends the statement.
+            db.session.connection()
+            yield
     except BaseException:
-        control(opened.pooled, opened.engine, f"ROLLBACK TO SAVEPOINT {SAVEPOINT}")
-        control(opened.pooled, opened.engine, f"RELEASE SAVEPOINT {SAVEPOINT}")
         del opened.actions[number:]
         raise
-    control(opened.pooled, opened.engine, f"RELEASE SAVEPOINT {SAVEPOINT}")
 
 
 def _begin(engine: Engine) -> Transaction:
