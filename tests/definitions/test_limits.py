@@ -233,6 +233,61 @@ def test_a_model_may_have_several_limits_also_per_user_and_per_row_of_its_own(se
     assert answers[-1].json["error"]["details"] == {"per": "swap", "id": 1, "atMost": 1}
 
 
+@pytest.mark.both_databases
+@pytest.mark.parametrize("id_type", ["uuid", "objectid"])
+def test_rows_have_ids_of_any_type_and_the_maximum_may_be_a_property_of_users(serve, id_type):
+    person = {
+        "name": "Person",
+        "base": "User",
+        "properties": {"mostShifts": {"type": "integer", "hidden": True}},
+    }
+    relations = {
+        **sign_up()["relations"],
+        "shift": {"type": "belongsTo", "model": "Shift"},
+        "person": {"type": "belongsTo", "model": "Person"},
+    }
+    limit = {"per": "person", "atMost": "mostShifts"}
+    id_ = {"id": {"type": id_type, "id": True}}
+    model = sign_up(FULL, limit, relations=relations, properties={**id_, **sign_up()["properties"]})
+    shift = {**SHIFT, "properties": {**id_, **SHIFT["properties"]}}
+    rota = Rota(serve({"person": person, "signUp": model, "shift": shift, "task": TASK}))
+    with rota.api.client.application.app_context():
+        get_resource("users").update([], {"most_shifts": 2})
+    first, second = rota.shift(1), rota.shift(2)
+
+    answers = [rota.sign_up(each) for each in (first, first, second, second)]
+
+    assert [answer.status_code for answer in answers] == [200, 409, 200, 409]
+    assert answers[1].json["error"]["details"] == {"per": "shift", "id": first, "atMost": 1}
+    assert answers[3].json["message"] == "No more sign ups for this person."
+
+
+def test_a_relation_with_a_scope_counts_all_rows(rota):
+    scope = {"where": {"note": "first"}}
+    firsts = {"type": "hasMany", "model": "SignUp", "foreignKey": "shiftId", "scope": scope}
+    rota = rota(FULL, shift={**SHIFT, "relations": {**SHIFT["relations"], "firsts": firsts}})
+    shift = rota.shift(1, signed_up=1)
+
+    answer = rota("POST", f"/shifts/{shift}/firsts", {"note": "first"})
+
+    assert answer.status_code == 409
+
+
+def test_a_change_of_very_many_rows_is_only_refused_for_what_a_limit_uses(rota):
+    rota = rota(FULL)
+    shift = rota.shift(None)
+    with rota.api.client.application.app_context():
+        sign_ups = get_resource("SignUps")
+        sign_ups.insert([{"shift_id": None}] * 10_001)
+
+    noted = rota.update_all({"shiftId": None}, {"note": "many"})
+    moved = rota.update_all({"shiftId": None}, {"shiftId": shift})
+
+    assert noted.json == {"count": 10_001}
+    assert (moved.status_code, moved.json["error"]["code"]) == (400, "TOO_MANY_ROWS")
+    assert rota.count(shift) == 0
+
+
 HOOKS = """
 from ostiary.errors import LimitReached
 from ostiary.resources import get_resource
@@ -413,3 +468,65 @@ def test_a_where_may_use_hidden_properties_and_the_document_has_the_codes(serve)
     for path, verb in (("/signups", "post"), ("/shifts/{id}/tasks/rel/{fk}", "put")):
         conflict = document["paths"][path][verb]["responses"]["409"]
         assert "ONE_SECRET" in json.dumps(conflict)
+
+
+BOOK = """
+from sqlalchemy import ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from ostiary.columns import Id, RowId
+from ostiary.database import Model
+from ostiary.fields import Id as IdField, Schema, Text
+from ostiary.resources import Limit, Resource, belongs_to
+from ostiary.rules import EVERYONE, allow
+
+
+class Book(Model):
+    __tablename__ = "books"
+
+    id: Mapped[Id] = mapped_column(RowId, primary_key=True)
+    title: Mapped[str] = mapped_column(String(80))
+    state: Mapped[str] = mapped_column(String(10), default="new")
+    shift_id: Mapped[Id] = mapped_column(ForeignKey("shift.id"), index=True)
+
+
+class BookSchema(Schema):
+    id = IdField(dump_only=True)
+    title = Text(80, required=True)
+    shiftId = IdField(attribute="shift_id", required=True)
+
+
+books = Resource(
+    name="books",
+    singular="book",
+    model=Book,
+    schema=BookSchema,
+    rules=lambda settings: [allow(EVERYONE)],
+    relations={"shift": belongs_to("Shifts", "shift_id")},
+    limits=[Limit(LIMIT)],
+)
+"""
+
+
+def test_a_resource_in_python_has_limits_also_on_columns_that_are_no_properties(serve):
+    limit = 'per="shift", at_most="capacity", where={"state": "new"}, code="TOO_MANY_BOOKS"'
+    models = {"signUp": sign_up(FULL), "shift": SHIFT, "task": TASK}
+    rota = Rota(serve(models, code={"book": BOOK.replace("LIMIT", limit)}))
+    shift = rota.shift(1)
+
+    answers = [rota("POST", "/books", {"title": "Emma", "shiftId": shift}) for _ in range(2)]
+    with rota.api.client.application.app_context():
+        get_resource("books").update([], {"state": "old"})
+    answers.append(rota("POST", "/books", {"title": "Emma", "shiftId": shift}))
+
+    assert [answer.status_code for answer in answers] == [200, 409, 200]
+    assert answers[1].json["error"]["code"] == "TOO_MANY_BOOKS"
+    assert answers[1].json["message"] == "At most 1 book for this shift."
+
+
+def test_an_invalid_limit_of_a_resource_in_python_stops_the_start(make_models):
+    models = {"signUp": sign_up(FULL), "shift": SHIFT, "task": TASK}
+    limit = 'per="shift", at_most="capacity", where={"stat": "new"}'
+
+    with pytest.raises(ConfigurationError, match=r"books.limits\[0\].where: .*stat"):
+        make_models(models, code={"book": BOOK.replace("LIMIT", limit)})
