@@ -44,8 +44,6 @@ def define_users(merged: MergedModel) -> Definition:
     _check_properties(definition, merged)
     if definition.is_open or definition.scope:
         merged.declared.warn("strict and scope are ignored: these are users")
-    if definition.limits:
-        definition.at("limits").add("are not possible: these are users")
     if definition.indexes:
         definition.at("indexes").warn("are ignored: a property of users has `index` or `unique`")
     return definition

@@ -387,41 +387,47 @@ def test_a_limit_is_inherited_and_counts_the_rows_of_each_model(rota):
     assert statuses == [200, 200, 409, 409]
 
 
-INVALID = [
-    ({"per": "shfit"}, "[0].per: there is no relation 'shfit'; did you mean 'shift'?"),
-    ({"per": None}, "[0].per: must be the name of a belongsTo relation"),
-    ({"per": "signUps"}, "[0].per: there is no relation 'signUps'"),
-    ({"per": "later"}, "[0].per: later must be a belongsTo relation to one model"),
-    ({"per": "any"}, "[0].per: any must be a belongsTo relation to one model"),
+UNKNOWN = [
+    ({"per": "shfit"}, "per: there is no relation 'shfit'; did you mean 'shift'?"),
+    ({"per": "signUps"}, "per: there is no relation 'signUps'"),
+    ({"per": "later"}, "per: later must be a belongsTo relation to one model"),
+    ({"per": "any"}, "per: any must be a belongsTo relation to one model"),
+    ({"atMost": "capcity"}, "atMost: Shift has no property 'capcity'; did you mean 'capacity'?"),
+    ({"atMost": "title"}, "atMost: the property title of Shift is not a number"),
     (
-        {"atMost": "capcity"},
-        "[0].atMost: Shift has no property 'capcity'; did you mean 'capacity'?",
+        {"where": {"canceled": False}},
+        "where: There is no property 'canceled'; there are id, note, cancelled, shiftId, taskId, "
+        "earlierId, anyId, anyType.",
     ),
-    ({"atMost": "title"}, "[0].atMost: the property title of Shift is not a number"),
-    ({"atMost": -1}, "[0].atMost: must be a whole number, or a property of the other model"),
-    ({"atMost": True}, "[0].atMost: must be a whole number, or a property of the other model"),
-    ({"where": {"canceled": False}}, "[0].where: "),
-    ({"where": {"cancelled": "maybe"}}, "[0].where: cancelled.eq must be true or false."),
-    ({"where": []}, "[0].where: must be an object"),
-    ({"code": "full"}, "[0].code: must be a code such as SHIFT_IS_FULL"),
-    ({"atmost": 7}, "[0].atmost: there is no such key; did you mean 'atMost'?"),
-    ({"unless": {}}, "[0].unless: there is no such key"),
+    ({"where": {"cancelled": "maybe"}}, "where: cancelled.eq must be true or false."),
+]
+MALFORMED = [
+    ({"per": None}, "per: must be the name of a belongsTo relation"),
+    ({"atMost": -1}, "atMost: must be a whole number, or a property of the other model"),
+    ({"atMost": True}, "atMost: must be a whole number, or a property of the other model"),
+    ({"where": []}, "where: must be an object"),
+    ({"code": "full"}, "code: must be a code such as SHIFT_IS_FULL"),
+    ({"atmost": 7}, "atmost: there is no such key; did you mean 'atMost'?"),
+    ({"unless": {}}, "unless: there is no such key"),
 ]
 
 
-@pytest.mark.parametrize(("changes", "problem"), INVALID)
-def test_an_invalid_limit_stops_the_start_with_its_place(make_models, changes, problem):
+@pytest.mark.parametrize("cases", [UNKNOWN, MALFORMED])
+def test_invalid_limits_stop_the_start_with_all_problems_and_their_places(make_models, cases):
     relations = {
         **sign_up()["relations"],
         "later": {"type": "hasMany", "model": "SignUp", "foreignKey": "earlierId"},
         "any": {"type": "belongsTo", "polymorphic": True},
     }
-    model = sign_up({**FULL, **changes}, relations=relations)
+    model = sign_up(*({**FULL, **changes} for changes, _ in cases), relations=relations)
 
     with pytest.raises(ConfigurationError) as raised:
         make_models({"signUp": model, "shift": SHIFT, "task": TASK})
 
-    assert f"signUp.json: limits{problem}" in str(raised.value)
+    _, *problems = map(str.strip, str(raised.value).splitlines())
+    assert problems == [
+        f"signUp.json: limits[{place}].{problem}" for place, (_, problem) in enumerate(cases)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -437,21 +443,20 @@ def test_limits_of_another_form_stop_the_start(make_models, limits, problem):
     assert problem in str(raised.value)
 
 
-def test_all_problems_of_limits_are_reported_together(make_models):
-    model = sign_up({**FULL, "per": "nothing"}, {**FULL, "atMost": "title"})
-
-    with pytest.raises(ConfigurationError) as raised:
-        make_models({"signUp": model, "shift": SHIFT, "task": TASK})
-
-    assert "limits[0].per: " in str(raised.value)
-    assert "limits[1].atMost: " in str(raised.value)
-
-
-def test_users_have_no_limits(make_models):
-    person = {"name": "Person", "base": "User", "limits": [{"per": "shift", "atMost": 1}]}
+@pytest.mark.parametrize(
+    ("base", "config"),
+    [
+        ("User", None),
+        ("Model", None),
+        ("PersistedModel", {"Person": {"dataSource": "desk"}}),
+    ],
+)
+def test_only_models_with_rows_in_the_database_have_limits(make_models, base, config):
+    person = {"name": "Person", "base": base, "limits": [{"per": "shift", "atMost": 1}]}
+    desk = {"desk": {"connector": "rest", "baseURL": "http://127.0.0.1:9"}}
 
     with pytest.raises(ConfigurationError, match=r"person.json: limits: are not possible"):
-        make_models({"person": person})
+        make_models({"person": person}, config, {"person": ""}, DATA_SOURCES=desk)
 
 
 def test_a_where_may_use_hidden_properties_and_the_document_has_the_codes(serve):

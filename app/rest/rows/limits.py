@@ -228,7 +228,7 @@ class BoundLimit:
         self._is_shown = True
         if isinstance(limit.at_most, str):
             column = _maximum_column(limit.at_most, self.parent)
-            self._maximum = func.max(self._parents.c[column.name])
+            self._maximum = func.max(self._parents.c[column.key])
             shown = self.parent.properties
             self._is_shown = any(shown.get(name) is column for name in self.parent.filterable)
 
