@@ -44,7 +44,7 @@ def _read(declared: Declaration) -> Limit | None:
 
 def _problems(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the invalid keys of a limit, each with its problem."""
-    for key in given.keys() - set(KEYS):
+    for key in sorted(given.keys() - set(KEYS)):
         yield key, f"there is no such key{suggest(key, KEYS)}"
     if not isinstance(given.get(PER), str):
         yield PER, "must be the name of a belongsTo relation"

@@ -192,7 +192,8 @@ class Resource:
     def update(self, conditions: Conditions, values: Values) -> Sequence[Row]:
         """Change the rows that meet the conditions, calling hooks; return the changed rows.
 
-        `notes.update([Note.stars > 3], {"text": "seen"})`; at most 500 rows if hooks are called.
+        `notes.update([Note.stars > 3], {"text": "seen"})`; at most 500 rows if hooks are called,
+        and 10,000 if a limit depends on the values.
         """
         return self._writer.update(conditions, values)
 

@@ -133,7 +133,7 @@ class Writer:
         """Change every row that meets the conditions; return the changed rows.
 
         `check` is called before the hooks with the only row, which is locked. Raises TooManyRows if
-        there are hooks.
+        there are hooks or limits.
         """
         return self._change(conditions, values, self._rows.update, check, required)
 
