@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from app.testing.apps import ProcessState
     from app.testing.databases import Database
-    from ostiary.testing import Client, Login, Mails, Users
+    from ostiary.testing import Client, Login, Mails, Parallel, Users
 
 OPTION = "ostiary_databases"
 
@@ -127,6 +127,13 @@ def mails(app: "Flask") -> "Mails":
     """The mails of the test, delivered when it looks at them."""
     mails: Mails = import_module("ostiary.testing").Mails(app)
     return mails
+
+
+@pytest.fixture
+def parallel() -> "Parallel":
+    """Calls a function in several threads at once."""
+    parallel: Parallel = import_module("ostiary.testing").Parallel()
+    return parallel
 
 
 def _databases(config: pytest.Config) -> list[str]:

@@ -26,6 +26,19 @@ response, and nothing is stored::
         if event.values["book_id"] in (1, 2):
             raise BookIsLent()
 
+`LimitReached` is raised for one row too many, by a limit of a `Resource` or a model in JSON. An own
+endpoint may do something else then::
+
+    from ostiary.errors import LimitReached
+
+
+    def borrow(loans, requests, item):
+        try:
+            return loans.insert([item])
+        except LimitReached as error:
+            print(error.description, error.details)  # At most 5 loans for this reader.
+            return requests.insert([item])
+
 A project's own pages to log in and to reset passwords should handle these::
 
     from ostiary.errors import (
@@ -145,6 +158,7 @@ from app.errors import (
     UsernameOrEmailRequired,
     ValidationError,
 )
+from app.rest.rows.limits import LimitReached
 
 __all__ = [
     "AccessDenied",
@@ -160,6 +174,7 @@ __all__ = [
     "InvalidToken",
     "InvalidTtl",
     "InvalidUsername",
+    "LimitReached",
     "LoginFailed",
     "ModelNotFound",
     "RealmRequired",

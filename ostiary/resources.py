@@ -17,6 +17,7 @@ A file of the project's folder `models` declares a table, a schema and a resourc
     from ostiary.resources import (
         Conditions,
         DeleteEvent,
+        Limit,
         LoadEvent,
         Relation,
         Repository,
@@ -151,7 +152,11 @@ A file of the project's folder `models` declares a table, a schema and a resourc
         schema=LoanSchema,
         rules=lambda settings: [allow(AUTHENTICATED, "create"), allow(OWNER), allow(ADMIN)],
         owner=Loan.reader_id,
-        relations={"book": belongs_to("books", "book_id")},
+        relations={
+            "book": belongs_to("books", "book_id"),
+            "reader": belongs_to("users", "reader_id"),
+        },
+        limits=[Limit(per="reader", at_most=5, code="TOO_MANY_LOANS")],
     )
 
 
@@ -233,6 +238,7 @@ from app.rest.relations import (
 )
 from app.rest.resource import Resource
 from app.rest.rows.hooks import DeleteEvent, LoadEvent, SaveEvent
+from app.rest.rows.limits import Limit
 from app.rest.rows.repository import Repository
 from app.rest.rows.values import Conditions, Row, Values
 from app.rest.served_relations import add_relation
@@ -241,6 +247,7 @@ from app.rest.views.registration import register_resource
 __all__ = [
     "Conditions",
     "DeleteEvent",
+    "Limit",
     "LoadEvent",
     "Relation",
     "Repository",

@@ -24,6 +24,12 @@ def _new_metadata(_app: Flask) -> MetaData:
 app_metadata = AppState("tables of its own", factory=_new_metadata)
 
 
+def is_stored(source: object) -> bool:
+    """Return True for a table of the current app's database, and False for other rows."""
+    known = db.metadata, app_metadata.current
+    return isinstance(source, Table) and any(source.metadata is metadata for metadata in known)
+
+
 def project_tables() -> dict[str, Table]:
     """Return the tables in `db.metadata` of the project's Python models.
 

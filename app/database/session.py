@@ -168,6 +168,25 @@ def _run_actions(committed: Transaction) -> None:
         action()
 
 
+@contextmanager
+def savepoint() -> Iterator[None]:
+    """Run a block in a transaction; undo only the block if it raises within an open one."""
+    opened = _opened()
+    if opened is None:
+        with transaction():
+            yield
+        return
+    number = len(opened.actions)
+    try:
+        with db.session.begin_nested():
+            # Joins now, which sends the statement.
+            db.session.connection()
+            yield
+    except BaseException:
+        del opened.actions[number:]
+        raise
+
+
 def _begin(engine: Engine) -> Transaction:
     """Begin on the session's connection if it exists; prepared statements need none."""
     connection = db.session.connection() if db.session.registry.has() else None

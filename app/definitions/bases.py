@@ -59,11 +59,11 @@ OWNER_MAY_CHANGE = "ownerMayChange"
 # Settings inherited from the base, and those of them that are merged with the base's: objects and
 # lists, and lists of names.
 INHERITED = (
-    *("strict", "scope", "hidden", "protected", "indexes", "mixins", "methods", "owner"),
-    *("ownerRelations", "defaultPermission", "replaceOnPUT", "strictDelete", "forceId"),
+    *("strict", "scope", "hidden", "protected", "indexes", "limits", "mixins", "methods"),
+    *("owner", "ownerRelations", "defaultPermission", "replaceOnPUT", "strictDelete", "forceId"),
     OWNER_MAY_CHANGE,
 )
-COLLECTED = ("indexes", "mixins", "methods")
+COLLECTED = ("indexes", "limits", "mixins", "methods")
 NAMES = ("hidden", "protected")
 # LoopBack 3's alternative names for these.
 OTHER_NAMES = {name: f"{name}Properties" for name in NAMES}

@@ -35,18 +35,27 @@ RESERVED = (
 
 
 def check(models: Models, resolved: Mapping[str, ResolvedRelations], usual: Resource) -> None:
-    """Report problems of default filters; if there are any problems, also unknown methods.
+    """Report problems of default filters and limits; if there are any, also unknown methods.
 
     Without problems, unknown methods are found when the models are served.
     """
     for definition in models.definitions.values():
         _check_scope(definition)
+    _check_limits(models)
     for definition in models.stored:
         owner = None if definition is models.users else resolved[definition.name].owner
         check_owner_may_change(definition, owner)
     if models.problems.found:
         for definition in models.stored:
             _check_methods(definition, models, resolved[definition.name], usual)
+
+
+def _check_limits(models: Models) -> None:
+    """Report limits on rows that the service does not store, and on users."""
+    for definition in models.with_users:
+        if definition.limits and definition.name not in models.definitions:
+            place = definition.at("limits")
+            place.add("are not possible: only models with rows in the database have them")
 
 
 def check_owner_may_change(definition: Definition, owner: str | None) -> None:

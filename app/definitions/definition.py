@@ -17,12 +17,14 @@ from app.properties.properties import MAPPINGS, MAX_NAME, Property, column_name,
 from app.rest.endpoint import VERBS
 from app.rest.filters.columns import kind_of
 from app.rest.filters.kinds import Kind, identifier
+from app.rest.rows.limits import Limit
 from app.rest.visibility import Visibility
 
 from .bases import OTHER_NAMES, OWNER_MAY_CHANGE, USER, USER_SETTINGS, MergedModel, read_times
 from .files import CONFIG, Source
 from .indexes import DeclaredIndex, read_indexes, with_index_length
 from .keys import FORCE_ID, IdProperty, belongs_to, polymorphic_keys, take_id
+from .limits import read_limits
 from .switches import DISABLED, REMOTING, SHARED, Switches
 
 NAME = re.compile(rf"[A-Za-z_][\w-]{{0,{MAX_NAME - 1}}}", re.ASCII)
@@ -46,7 +48,7 @@ WITHOUT_EFFECT = (
 )
 KEYS = (
     *("properties", "relations", "acls", "options", "hidden", "protected", "scope", "strict"),
-    *("indexes", "mixins", "methods", "owner", "ownerRelations", "defaultPermission"),
+    *("indexes", "limits", "mixins", "methods", "owner", "ownerRelations", "defaultPermission"),
     "resourceName",
     *OTHER_NAMES.values(),
     *MAPPINGS,
@@ -87,6 +89,8 @@ class Definition:
     shared_keys: set[str] = field(default_factory=set)
     # The indexes that `indexes` declares.
     indexes: Sequence[DeclaredIndex] = ()
+    # How many rows may belong to one row of another model.
+    limits: Sequence[Limit] = ()
     # The properties that hold the data of relations.
     held: set[str] = field(default_factory=set)
     hidden: frozenset[str] = frozenset()
@@ -202,6 +206,7 @@ def read_definition(merged: MergedModel) -> Definition:
         properties=properties | times,
         declared={name: property_.value for name, property_ in merged.properties.items()},
         indexes=indexes,
+        limits=read_limits(declared["limits"]),
         relations=merged.relations,
         acls=merged.acls,
         hidden=hidden,

@@ -206,6 +206,7 @@ def make_resource(
         withheld=definition.hidden - _written_only(definition),
         embedded=definition.embedded,
         default_filter=definition.scope,
+        limits=definition.limits,
     )
     return resource
 

@@ -325,8 +325,15 @@ class EndpointOperation:
             ]
             yield ValidationError({name: [BLANK] for name in required[:1]})
             yield Conflict(OVERTAKEN)
+            yield from _limit_errors(subject)
         if self._endpoint.makes_link:
             yield ValidationError({})
             yield Conflict(OVERTAKEN)
+            yield from _limit_errors(self._links)
         if self._endpoint.finds_row:
             yield ModelNotFound(subject.singular, subject.id_form.example)
+
+
+def _limit_errors(written: Collection | None) -> Iterable[HTTPException]:
+    """Return the errors of the limits of a model whose rows an endpoint writes."""
+    return written.limits.examples() if written and written.limits else ()

@@ -38,6 +38,7 @@ from .requests.compatibility import loader
 from .resource import Resource, shown_columns
 from .rows.hooks import SavedValues
 from .rows.json_values import EmbeddedObjects
+from .rows.limits import Limits
 from .rows.references import AnyReference, Reference, references_of
 from .rows.scopes import WriteScope
 from .rows.values import Condition, Conditions, Row, Values
@@ -71,20 +72,14 @@ class Collection:
         self.schema = resource.schema()
         # The columns that clients may read, filter and order by, by their JSON names.
         self.properties: dict[str, Column] = shown_columns(resource.model, self.schema)
-        kinds = kinds_of(self.properties, ids.FORMS[settings["ID_TYPE"]])
-        kinds.update(dict.fromkeys(resource.in_lower_case & kinds.keys(), LOWER_TEXT))
+        self._row_ids = ids.FORMS[settings["ID_TYPE"]]
         self._is_lenient = is_compatible(settings)
-        if self._is_lenient:
-            kinds = {name: lenient(kind) for name, kind in kinds.items()}
         # The visibility of a row's values.
         self.visibility = Visibility(self._withheld(), dict(resource.embedded))
-        # The kinds of the properties that filters may use, of rows and of included rows.
-        self.filterable = visible(kinds, self.visibility)
-        self._included_filterable = visible(kinds, self._included_visibility())
         self._columns: Mapping[str, Column] = inspect(resource.model).columns
         owner = None if resource.owner is None else self._columns[resource.owner.key]
         where = resource.default_filter.get("where")
-        parsed = parse_where(where, kinds) if where else ()
+        parsed = parse_where(where, self._kinds()) if where else ()
         restriction = sql.conditions(parsed, self.properties)
         self.rows = resource.repository(resource.model, self.properties, owner, restriction)
         self.is_owner_model = resource.holds_users
@@ -95,10 +90,33 @@ class Collection:
         )
         new = SavedValues(self._columns, lambda: self.create_schema)
         changed = SavedValues(self._columns, lambda: self.schema)
-        self.writer = Writer(resource, self.rows, new, changed)
+        limits = resource.limits
+        self.limits = Limits(resource.name, limits, _find_served) if limits else None
+        self.writer = Writer(resource, self.rows, new, changed, self.limits)
         # Called by application code, in addition to `rows`.
         self.insert, self.lock = self.writer.insert, self.writer.lock
         self.update, self.delete = self.writer.update, self.writer.delete
+
+    @cached_property
+    def filterable(self) -> Properties:
+        """The kinds of the properties that filters may use."""
+        return visible(self._kinds(), self.visibility)
+
+    @cached_property
+    def _included_filterable(self) -> Properties:
+        """The same for included rows."""
+        return visible(self._kinds(), self._included_visibility())
+
+    def _kinds(self) -> Properties:
+        """Return the kinds of the properties.
+
+        A foreign key has the kind of what it refers to, once all tables of the app exist.
+        """
+        kinds = kinds_of(self.properties, self._row_ids)
+        kinds.update(dict.fromkeys(self.resource.in_lower_case & kinds.keys(), LOWER_TEXT))
+        if self._is_lenient:
+            return {name: lenient(kind) for name, kind in kinds.items()}
+        return kinds
 
     def _withheld(self) -> frozenset[str]:
         """Return the properties that clients do not see.

@@ -18,6 +18,7 @@ from app.settings import Settings
 from .endpoint import Endpoint, Route, View
 from .relations import Relation
 from .rows.hooks import Hook
+from .rows.limits import Limit
 from .rows.repository import Repository
 from .rows.values import Conditions, Row, Values
 from .rows.writer import Writer, writers
@@ -110,6 +111,8 @@ class Resource:
     embedded: Mapping[str, Visibility] = field(default_factory=dict)
     # A filter whose `where` all rows must match, and whose other parts are defaults.
     default_filter: Mapping[str, object] = field(default_factory=dict)
+    # How many rows may belong to one row of another model.
+    limits: Sequence[Limit] = ()
     # Whether the rows are users, each of whom owns its own row.
     holds_users: bool = False
     # Whether it has endpoints; otherwise its rows are only reached through relations.
@@ -194,7 +197,8 @@ class Resource:
     def update(self, conditions: Conditions, values: Values) -> Sequence[Row]:
         """Change the rows that meet the conditions, calling hooks; return the changed rows.
 
-        `notes.update([Note.stars > 3], {"text": "seen"})`; at most 500 rows if hooks are called.
+        `notes.update([Note.stars > 3], {"text": "seen"})`; at most 500 rows if hooks are called,
+        and 10,000 if a limit depends on the values.
         """
         return self._writer.update(conditions, values)
 

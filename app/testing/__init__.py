@@ -1,1 +1,1 @@
-"""Tools for a project's tests: apps, databases, callers and mails."""
+"""Tools for a project's tests: apps, databases, callers, threads and mails."""

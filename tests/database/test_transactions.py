@@ -16,6 +16,7 @@ from app.database.session import (
     db,
     held_transaction,
     in_transaction,
+    savepoint,
     transaction,
 )
 from app.database.statements import PreparedStatement
@@ -184,6 +185,38 @@ def test_an_action_runs_after_the_commit_at_once_without_one_and_not_after_a_rol
 
 
 @pytest.mark.only_on("sqlite")
+@pytest.mark.both_databases
+def test_a_block_that_raises_in_a_savepoint_is_undone_alone(context, database_url):
+    done = []
+
+    def fail(outer):
+        with savepoint():
+            add(f"{outer}-1")
+            INSERT.first({"name": f"{outer}-2"})
+            db.session.add(Role(name=f"{outer}-3"))
+            after_commit(lambda: done.append(f"{outer}-4"))
+            raise KeyError(outer)
+
+    with transaction():
+        add("a")
+        db.session.add(Role(name="b"))
+        after_commit(lambda: done.append("c"))
+        with pytest.raises(KeyError):
+            fail("inner")
+        with savepoint():
+            with pytest.raises(KeyError):
+                fail("innermost")
+            add("d")
+        INSERT.first({"name": "e"})
+    with pytest.raises(KeyError):
+        fail("alone")
+    with savepoint():
+        add("f")
+
+    assert seen_by_others(database_url) == names() == {"a", "b", "d", "e", "f"}
+    assert done == ["c"]
+
+
 def test_a_transaction_locks_sqlite_for_writing_from_its_start(app, context, database_url):
     path = make_url(database_url).database
     other = sqlite3.connect(path, timeout=0, isolation_level=None)
@@ -241,8 +274,7 @@ def test_only_transaction_commits_and_rolls_back():
         # at the start.
         ("app/database/engine.py", "connection.commit"),
         ("app/database/startup.py", "connection.rollback"),
-        # A savepoint: a row of a fixture that cannot be stored hides no problem of another one.
-        ("app/projects/fixtures/loading.py", "db.session.begin_nested"),
+        ("app/database/session.py", "db.session.begin_nested"),
         # An enrolment begins.
         ("app/factors/steps.py", "enrolment.begin"),
         ("app/factors/views.py", "totp.begin"),

@@ -1,10 +1,14 @@
 """Models in Python: the files `models/*.py` of a project, alone or beside models in JSON."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
+from app.access.roles import grant
 from app.config import ConfigurationError
+from tests.support.documents import blocks
 
 from .library import rule
 
@@ -101,6 +105,29 @@ def test_a_model_in_python_is_served_with_relations_to_models_in_json_and_back(s
     assert api("GET", "/chapters/1/book").json == book
     assert api("DELETE", "/authors/1").json == {"count": 1}
     assert api("GET", "/chapters").json == [{**chapter, "bookId": None}]
+
+
+def test_a_filter_compares_each_property_of_the_library_of_the_document(serve):
+    models = "\n".join(blocks("docs/project.md", "sh", "Models"))
+    files = dict(re.findall(r"cat > models/(\S+) <<'END'\n(.*?)^END$", models, re.DOTALL | re.M))
+    described = {name: files[f"{name}.json"] for name in ("author", "book")}
+    api = serve(described, code={"loan": files["loan.py"]})
+    api.register()
+    with api.client.application.app_context():
+        grant(1, "librarian")
+    token = api.login()["id"]
+    author = api("POST", "/Authors", {"name": "Ada Lovelace"}, token=token).json
+    book = {"isbn": "9780000000001", "title": "Notes", "price": "12.50", "published": "1843-08-01"}
+    api("POST", "/Books", {**book, "authorId": author["id"]}, token=token)
+    api("POST", "/loans", {"bookId": 1}, token=token)
+
+    for path in ("/Authors", "/Books", "/loans"):
+        [row] = api("GET", path, token=token).json
+        for name, value in row.items():
+            for condition in (value, {"inq": [value]}, {"neq": value}):
+                where = json.dumps({"where": {name: condition}})
+                found = api("GET", path, token=token, query_string={"filter": where})
+                assert found.json == ([] if "neq" in str(condition) else [row]), where
 
 
 def test_the_modules_of_a_project_are_imported_once_and_give_way_to_those_of_another(

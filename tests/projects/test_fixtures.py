@@ -294,6 +294,16 @@ def test_all_problems_of_all_files_are_reported_and_nothing_is_loaded(project):
     ]
 
 
+def test_fixtures_are_held_to_the_limits_of_models(project):
+    limits = [{"per": "author", "atMost": 1}]
+    files = {
+        "Author": [{"name": "Ada"}],
+        "Book": [{"isbn": isbn, "title": "Notes", "author": {"name": "Ada"}} for isbn in "12"],
+    }
+    app = project(files, models={**MODELS, "book": {**BOOK, "limits": limits}})
+    assert problems(app) == ["Book.json[1]: At most 1 book for this author."]
+
+
 def test_a_row_that_is_stored_with_another_key_is_refused(project):
     code = """
 def extend(books):

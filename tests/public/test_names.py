@@ -31,8 +31,8 @@ NAMES = {
     "errors": (
         "AccessDenied AccessTokenRequired AuthorizationRequired ConfigurationError "
         "EmailNotVerified EmailRequired InvalidConfirmation InvalidEmail InvalidPassword "
-        "InvalidRealm InvalidToken InvalidTtl InvalidUsername LoginFailed ModelNotFound "
-        "RealmRequired RemoteError RemoteTimeout TemporarilyUnavailable TooManyCalls "
+        "InvalidRealm InvalidToken InvalidTtl InvalidUsername LimitReached LoginFailed "
+        "ModelNotFound RealmRequired RemoteError RemoteTimeout TemporarilyUnavailable TooManyCalls "
         "TooManyHashes TooManyRequests TooManyRows UsernameOrEmailRequired ValidationError"
     ),
     "fields": (
@@ -44,7 +44,7 @@ NAMES = {
     "mail": ("send"),
     "outbox": ("Attempt DeliveryError UndeliverableError define record subscribe"),
     "resources": (
-        "Conditions DeleteEvent LoadEvent Relation Repository Resource Row SaveEvent Values "
+        "Conditions DeleteEvent Limit LoadEvent Relation Repository Resource Row SaveEvent Values "
         "add_relation belongs_to belongs_to_any embeds_many embeds_one get_resource has_many "
         "has_many_through has_one references_many register_resource"
     ),
@@ -58,7 +58,7 @@ NAMES = {
         "identity_unlinked login_code_request password_reset "
         "reset_password_request verification_request"
     ),
-    "testing": "PASSWORD Caller Client Login Mail Mails Users",
+    "testing": "PASSWORD Caller Client Login Mail Mails Parallel Users",
     "throttles": ("allows clear count count_failure count_success current_network define"),
     "users": (
         "IssuedToken User change_password computes_hash confirm_email create_user delete_user "

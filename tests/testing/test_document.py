@@ -50,18 +50,21 @@ def test_rows(app):
 def library(tmp_path_factory, installed):
     """The project of the document."""
     folder = tmp_path_factory.mktemp("library")
-    code, tests, conftest = blocks(DOCUMENT, "python")
+    code, tests, conftest, parallel = blocks(DOCUMENT, "python")
+    book, loan = blocks(DOCUMENT, "json")
     files = {
         "config.py": "",
         "pyproject.toml": "\n".join(blocks(DOCUMENT, "toml")).replace(
             "\n[tool.pytest.ini_options]", "", 1
         ),
-        "models/book.json": blocks(DOCUMENT, "json")[0],
+        "models/book.json": book,
+        "models/loan.json": loan,
         "models/book.py": code,
         "models/shelf.py": SHELF,
         "tests/conftest.py": conftest,
         "tests/test_shelves.py": SHELF_TESTS,
         "tests/test_books.py": tests,
+        "tests/test_loans.py": parallel,
     }
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +80,7 @@ def test_the_tests_of_the_document_pass(installed, library, postgres_database):
     run = run_pytest(installed, library, TEST_DATABASE_URL=postgres_database.url)
 
     assert run.returncode == 0, run.stdout
-    assert " 10 passed in " in run.stdout
+    assert " 12 passed in " in run.stdout
 
 
 def test_models_without_a_migration_fail_each_test_with_one_sentence(installed, library, tmp_path):
@@ -85,7 +88,8 @@ def test_models_without_a_migration_fail_each_test_with_one_sentence(installed, 
     book = changed / "models" / "book.json"
     book.write_text(book.read_text().replace('"copies"', '"pages": "number", "copies"'))
 
-    run = run_pytest(installed, changed, "--ostiary-database=sqlite", "-n0", "-k", "copies or rows")
+    chosen = "-k", "has_copies or rows"
+    run = run_pytest(installed, changed, "--ostiary-database=sqlite", "-n0", *chosen)
 
     assert run.returncode == 1
     assert " 2 errors in " in run.stdout

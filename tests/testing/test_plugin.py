@@ -41,6 +41,20 @@ def test_the_next_test_finds_an_empty_database(client, user):
     assert user("eve@example.com", role=["admin", "clerk"], password="a quiet harbour").id == 1
     assert client.get("/v1/users/count", user=user(role="admin")).json == {"count": 2}
 
+def test_calls_in_parallel(client, user, parallel, app):
+    ada = user()
+    todo = {"title": "Read"}
+    answers = parallel(lambda: client.post("/v1/todos", json=todo, user=ada), 8)
+    assert sorted(answer.json["id"] for answer in answers) == [*range(1, 9)]
+
+    calls = []
+    def fail():
+        calls.append(1)
+        raise ValueError(f"call {len(calls)}")
+    with pytest.raises(ValueError, match="call"):
+        parallel(fail, 3)
+    assert len(calls) == 3
+
 @pytest.mark.parametrize("run", [1, 2])
 def test_limits_and_hooks_that_a_test_changes_are_its_own(app, run):
     limits = app.config["THROTTLES"]["login_identity"]
@@ -96,7 +110,7 @@ def test_fixtures_on_both_databases(installed, project, postgres_database):
     run = run_pytest(installed, project, "-n", "2", TEST_DATABASE_URL=postgres_database.url)
 
     assert run.returncode == 1, run.stdout + run.stderr
-    assert " 13 passed, 2 errors in " in run.stdout, run.stdout
+    assert " 15 passed, 2 errors in " in run.stdout, run.stdout
     sentences = [line for line in run.stdout.splitlines() if "NO_SETTING is not" in line]
     assert sentences[:2] == ["NO_SETTING is not a setting"] * 2
     assert "Traceback" not in run.stdout

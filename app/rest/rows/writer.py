@@ -1,15 +1,17 @@
 """Writing the rows of a repository, calling the hooks of its resource."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from app.access.identity import current_identity
-from app.database.session import in_transaction
+from app.database.session import in_transaction, savepoint
 from app.errors import TooManyRows
 from app.ids import Id
 from app.state import AppState
 
 from .hooks import DeleteEvent, Hook, Item, SavedValues, SaveEvent
+from .limits import Limits
 from .repository import Repository
 from .scopes import MAX_CHECKED, Outcome
 from .values import Condition, Conditions, NewRow, Row, Values
@@ -51,14 +53,20 @@ class Writer:
 
     The hooks of a row therefore see the rows before it. With a permission for some rows, callers
     pass the `required` conditions of a WriteScope: if a row does not meet them after its hooks were
-    called, the access error is raised and nothing is stored.
+    called, the access error is raised and nothing is stored. If there are too many rows by one of
+    the `limits` afterwards, LimitReached is.
     """
 
     def __init__(
-        self, resource: Hooks, rows: Repository, new: SavedValues, changed: SavedValues
+        self,
+        resource: Hooks,
+        rows: Repository,
+        new: SavedValues,
+        changed: SavedValues,
+        limits: Limits | None = None,
     ) -> None:
         """Write the rows of a resource; hooks see `new` and `changed` of the values."""
-        self._resource, self._rows = resource, rows
+        self._resource, self._rows, self._limits = resource, rows, limits
         self._new, self._changed = new, changed
         self._before, self._after = resource.before_save, resource.after_save
         # Called before each write, once its values are prepared.
@@ -76,15 +84,17 @@ class Writer:
         which they meet the conditions.
         """
         self.before_write()
-        if not required and link is None:
+        if not required and link is None and self._limits is None:
             return self._insert(items)
         outcome = self._outcome(required) if required else None
-        with self._rows.transaction():
+        with self._transaction(self._limits):
             rows = self._insert(items, outcome)
             if link is not None:
                 link(rows)
             if outcome:
                 outcome.check([row.id for row in rows])
+            if self._limits:
+                self._limits.check([row.id for row in rows])
         return rows
 
     def check_written(self, row_ids: Sequence[Id], required: Sequence[Condition]) -> None:
@@ -125,7 +135,7 @@ class Writer:
         """Change every row that meets the conditions; return the changed rows.
 
         `check` is called before the hooks with the only row, which is locked. Raises TooManyRows if
-        there are hooks.
+        there are hooks or limits.
         """
         return self._change(conditions, values, self._rows.update, check, required)
 
@@ -153,16 +163,26 @@ class Writer:
         chosen = list(conditions)
         values = self._rows.prepare_update(chosen, values)
         self.before_write()
-        if check is None and not required:
+        limits = self._limits and self._limits_on(values)
+        if check is None and not required and limits is None:
             return self._store(chosen, values, store)
         outcome = self._outcome(required) if required else None
-        with self._rows.transaction():
+        with self._transaction(limits):
             if check is not None:
                 self._check(chosen, check)
+            parents = limits.parents(chosen) if limits else {}
             rows = self._store(chosen, values, store, outcome)
             if outcome:
                 outcome.check([row.id for row in rows])
+            if limits:
+                limits.check([row.id for row in rows], parents)
         return rows
+
+    def _limits_on(self, values: Values) -> Limits | None:
+        """Return the limits if a change to these values, or what hooks change, may reach them."""
+        if self._limits and (self._before.receivers or self._limits.concern(values)):
+            return self._limits
+        return None
 
     def _store(
         self, chosen: Conditions, values: Values, store: StoreRows, outcome: Outcome | None = None
@@ -184,25 +204,38 @@ class Writer:
                     changed.append(stored)
         return changed
 
+    def _transaction(self, limits: Limits | None) -> AbstractContextManager[None]:
+        """Return the context of a change: with limits, nothing remains of one that is refused.
+
+        Hooks may catch the error within their transaction.
+        """
+        return savepoint() if limits else self._rows.transaction()
+
     def update_all(
         self, conditions: Conditions, values: Values, required: Sequence[Condition] = ()
     ) -> int:
         """Change every row that meets the conditions; return their number.
 
-        Raises TooManyRows if there are hooks or required conditions.
+        Raises TooManyRows if there are hooks, required conditions or limits.
         """
         if self._before.receivers or self._after.receivers:
             return len(self.update(conditions, values, required=required))
         chosen = list(conditions)
         values = self._rows.prepare_update(chosen, values)
         self.before_write()
-        if not required:
+        limits = self._limits and self._limits_on(values)
+        if not required and limits is None:
             return self._rows.update_all(chosen, values)
-        outcome = self._outcome(required)
-        with self._rows.transaction():
-            outcome.check_change(chosen, values)
+        outcome = self._outcome(required) if required else None
+        with self._transaction(limits):
+            if outcome:
+                outcome.check_change(chosen, values)
+            parents = limits.parents(chosen) if limits else {}
             row_ids = self._rows.update_ids(chosen, values, MAX_CHECKED)
-            outcome.check(row_ids)
+            if outcome:
+                outcome.check(row_ids)
+            if limits:
+                limits.check(row_ids, parents)
         return len(row_ids)
 
     def delete(self, conditions: Conditions, check: Check | None = None) -> int:

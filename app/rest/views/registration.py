@@ -1,4 +1,4 @@
-"""Serving resources: their endpoints, and checks of their models, relations and dependents."""
+"""Serving resources: endpoints, and checks of models, relations, limits and dependents."""
 
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping
@@ -13,6 +13,7 @@ from app.access.policy import Grant, denial
 from app.config import ConfigurationError
 from app.errors import InvalidFilter, ModelNotFound
 from app.ids import UUID_LENGTH
+from app.problems import Problems
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, Endpoints, register_endpoints
 from app.rest.filters.columns import check_types, has_short_ids
@@ -182,6 +183,17 @@ def _is_of_mutable_type(listener: FunctionType) -> bool:
         getattr(function, "__module__", "") == "sqlalchemy.ext.mutable"
         for function in [listener, *wrapped]
     )
+
+
+def check_limits(app: Flask) -> None:
+    """Raise ConfigurationError for limits that cannot be used, with all problems."""
+    problems = Problems()
+    with app.app_context():
+        for collection in served_collections.of(app).values():
+            if collection.limits:
+                collection.limits.report(problems)
+    if problems.found:
+        raise ConfigurationError(problems.describe("the limits"))
 
 
 def find_dependents(app: Flask) -> None:

@@ -1,0 +1,63 @@
+"""Limits of models in JSON: how many rows may belong to one row of another model."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from app.problems import suggest
+from app.properties.declaration import Declaration
+from app.rest.rows.limits import LIMIT_REACHED, Limit
+
+PER, AT_MOST, WHERE, CODE = "per", "atMost", "where", "code"
+KEYS = (PER, AT_MOST, WHERE, CODE)
+ERROR_CODE = re.compile(r"[A-Z][A-Z0-9_]*", re.ASCII)
+
+
+def read_limits(declared: Declaration) -> list[Limit]:
+    """Read `limits`, such as `[{"per": "shift", "atMost": "capacity", "code": "SHIFT_IS_FULL"}]`.
+
+    What they name is checked once all models are served.
+    """
+    if not isinstance(declared.value, list | None):
+        declared.add('must be a list, as in [{"per": "shift", "atMost": 7}]')
+    return [limit for limit in map(_read, declared.items()) if limit]
+
+
+def _read(declared: Declaration) -> Limit | None:
+    if not isinstance(declared.value, Mapping):
+        declared.add("must be an object")
+        return None
+    given: Mapping[str, Any] = declared.mapping
+    problems = dict(_problems(given))
+    for key, problem in problems.items():
+        declared[key].add(problem)
+    if problems:
+        return None
+    return Limit(
+        per=given[PER],
+        at_most=given[AT_MOST],
+        where=given.get(WHERE, {}),
+        code=given.get(CODE, LIMIT_REACHED),
+        place=declared.path,
+    )
+
+
+def _problems(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the invalid keys of a limit, each with its problem."""
+    for key in sorted(given.keys() - set(KEYS)):
+        yield key, f"there is no such key{suggest(key, KEYS)}"
+    if not isinstance(given.get(PER), str):
+        yield PER, "must be the name of a belongsTo relation"
+    if not _is_maximum(given.get(AT_MOST)):
+        yield AT_MOST, "must be a whole number, or a property of the other model"
+    if not isinstance(given.get(WHERE, {}), Mapping):
+        yield WHERE, "must be an object"
+    code = given.get(CODE, LIMIT_REACHED)
+    if not isinstance(code, str) or not ERROR_CODE.fullmatch(code):
+        yield CODE, "must be a code such as SHIFT_IS_FULL"
+
+
+def _is_maximum(value: object) -> bool:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value >= 0
+    return isinstance(value, str)

@@ -1,0 +1,57 @@
+"""Sites, coordinators, shifts and sign-ups, as docs/models.md has them, with its tests."""
+
+import json
+
+import pytest
+
+from ostiary.testing import Client, Parallel, Users
+from tests.support.documents import blocks
+
+DOCUMENT = "docs/models.md"
+ROLES, LIMITS = "The coordinators of a site", "Limits"
+
+
+@pytest.fixture
+def app(make_models):
+    """The app of the models and the code of both sections."""
+    [code, _] = blocks(DOCUMENT, "python", ROLES)
+    sign_up, _ = blocks(DOCUMENT, "json", LIMITS)
+    models = [*map(json.loads, blocks(DOCUMENT, "json", ROLES)), json.loads(sign_up)]
+    return make_models({model["name"]: model for model in models}, code={"Shift": code})
+
+
+@pytest.fixture
+def client(app):
+    app.test_client_class = Client
+    return app.test_client()
+
+
+@pytest.mark.both_databases
+def test_coordinators_write_the_shifts_of_their_site_as_documented(app, client):
+    [_, test] = blocks(DOCUMENT, "python", ROLES)
+    namespace = {}
+    exec(test, namespace)
+
+    namespace["test_coordinators_write_the_shifts_of_their_site"](client, Users(app))
+
+
+@pytest.mark.both_databases
+def test_a_shift_has_no_more_sign_ups_than_its_capacity_as_documented(app, client):
+    [test] = blocks(DOCUMENT, "python", LIMITS)
+    namespace = {}
+    exec(test, namespace)
+
+    namespace["test_a_shift_has_no_more_sign_ups_than_its_capacity"](client, Users(app), Parallel())
+
+
+def test_the_error_is_the_documented_one(app, client):
+    _, error = blocks(DOCUMENT, "json", LIMITS)
+    user = Users(app)
+    admin, ada = user(role="admin"), user()
+    client.post("/api/sites", json={"name": "North"}, user=admin)
+    client.post("/api/coordinators", json={"siteId": 1, "userId": ada.id}, user=admin)
+    client.post("/api/shifts", json={"title": "Late", "siteId": 1, "capacity": 1}, user=ada)
+
+    _, refused = [client.post("/api/signUps", json={"shiftId": 1}, user=ada) for _ in range(2)]
+
+    assert refused.json == json.loads(error)
