@@ -33,6 +33,12 @@ FIXTURES_LOCK = 6513249172
 IDS_GIVEN_ONCE: dict[str, Any] = {"sqlite_autoincrement": True}
 # 64 bits; SQLite generates ids only for INTEGER columns.
 BIG_INTEGER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+# The texts that can be cast to ids of PostgreSQL's types other than text.
+ID_PATTERNS = {
+    "BIGINT": "^[1-9][0-9]{0,17}$",
+    "INTEGER": "^[1-9][0-9]{0,8}$",
+    "UUID": "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
+}
 # UUIDs, as text in Python.
 UUID_TEXT = sa.Uuid(as_uuid=False).with_variant(sa.String(36), "sqlite")
 
@@ -263,6 +269,36 @@ def _has_item(element: HasItem, compiler: SQLCompiler, **options: object) -> str
     is_equal = [items.c.value.in_(some) & items.c.type.in_(names) for some, names in types if some]
     exists = items.select().where(sa.or_(*is_equal)).exists()
     return f"({compiler.process(sa.case((column.is_not(None), exists)), **options)})"
+
+
+class InArray(FunctionElement[bool]):
+    """The condition that an id is one of those in a JSON array; never true for other values."""
+
+    inherit_cache = True
+    type = sa.Boolean()
+
+    def __init__(self, key: ColumnElement[Any], column: ColumnElement[Any]) -> None:
+        super().__init__(key, column)
+        self.key_type = key.type
+
+
+@compiles(InArray)
+def _any_of_items(element: InArray, compiler: SQLCompiler, **options: object) -> str:
+    """Compile a comparison with the items that have the form of ids of this type."""
+    value, array = _processed(element, compiler, options)
+    type_ = compiler.dialect.type_compiler_instance.process(element.key_type)
+    pattern = ID_PATTERNS.get(type_)
+    ids = f"CASE WHEN item_ ~ '{pattern}' THEN CAST(item_ AS {type_}) END" if pattern else "item_"
+    items = f"CASE json_typeof({array}) WHEN 'array' THEN {array} ELSE '[]' END"
+    found = f"SELECT {ids} FROM json_array_elements_text({items}) AS item_"  # noqa: S608
+    return f"({value} = ANY (ARRAY({found})))"
+
+
+@compiles(InArray, "sqlite")
+def _in_items(element: InArray, compiler: SQLCompiler, **options: object) -> str:
+    key, column = element.clauses
+    items = func.json_each(column).table_valued("value")
+    return compiler.process(key.in_(sa.select(items.c.value)), **options)
 
 
 def _processed(

@@ -21,7 +21,7 @@ from app.access.policy import (
     unlimited_grant,
 )
 from app.database.statements import readers
-from app.errors import ModelNotFound
+from app.errors import InvalidFilter, ModelNotFound
 from app.fields.base import Id, Schema, validation_cost
 from app.settings import Settings, is_compatible
 from app.state import AppState
@@ -30,10 +30,12 @@ from .endpoint import Endpoint
 from .filters import sql
 from .filters.columns import has_short_ids, kinds_of, visible
 from .filters.kinds import LOWER_TEXT
-from .filters.parser import Properties, lenient, parse_filter, parse_leniently, parse_where
+from .filters.parser import lenient, parse_filter, parse_leniently
+from .filters.related import FilteredModel
 from .filters.sql import Column
 from .filters.tree import OTHERS, Filter
-from .relations import Relation
+from .related_rows import RelatedRows, filtered_model, included_model
+from .relations import Relation, filter_within
 from .requests.compatibility import loader
 from .resource import Resource, shown_columns
 from .rows.hooks import SavedValues
@@ -80,13 +82,13 @@ class Collection:
         self.visibility = Visibility(self._withheld(), dict(resource.embedded))
         # The kinds of the properties that filters may use, of rows and of included rows.
         self.filterable = visible(kinds, self.visibility)
-        self._included_filterable = visible(kinds, self._included_visibility())
+        self.included_filterable = visible(kinds, self._included_visibility())
+        self._kinds = kinds
         self._columns: Mapping[str, Column] = inspect(resource.model).columns
         owner = None if resource.owner is None else self._columns[resource.owner.key]
-        where = resource.default_filter.get("where")
-        parsed = parse_where(where, kinds) if where else ()
-        restriction = sql.conditions(parsed, self.properties)
+        restriction = sql.conditions(self.usual_filter({}).where, self.properties)
         self.rows = resource.repository(resource.model, self.properties, owner, restriction)
+        self.rows.relations = RelatedRows(self)
         self.is_owner_model = resource.holds_users
         # The attribute of a row's owner, unless the row is the owner itself.
         self.owner_key = "" if resource.owner is None or self.is_owner_model else resource.owner.key
@@ -214,12 +216,12 @@ class Collection:
         """Read a filter for these rows; raise InvalidFilter."""
         if self.resource.default_filter:
             raw = self._with_defaults(raw)
-        return self._keep_included(self._parse_filter(raw, self.filterable))
+        return self._keep_included(self._parse_filter(raw, filtered_model(self)))
 
     def parse_included(self, raw: Mapping[str, object] | None) -> Filter:
         """Read a filter for rows that are included into others; raise InvalidFilter."""
         usual = self._with_defaults(raw, without=("where", "include"))
-        filter_ = self._parse_filter(usual, self._included_filterable)
+        filter_ = self._parse_filter(usual, included_model(self))
         return self._keep_included(replace(filter_, withheld=self.resource.protected))
 
     def show_included(self, row: Any, dumped: Values) -> Values:
@@ -228,11 +230,27 @@ class Collection:
         protected = self.resource.protected
         return {name: value for name, value in shown.items() if name not in protected}
 
-    def _parse_filter(self, raw: Mapping[str, object] | None, properties: Properties) -> Filter:
-        """Read a filter that may name these properties; raise InvalidFilter."""
+    def usual_filter(self, scope: Mapping[str, object]) -> Filter:
+        """Return the conditions and order of the default filter within the scope of a relation."""
+        usual = filter_within(self.resource.default_filter, scope)
+        given = {"where": usual["where"], "order": usual.get("order")}
+        return self._parse_filter(given, FilteredModel(self._kinds, self._refuse_related))
+
+    def _refuse_related(self, name: str) -> None:
+        if name in self.relations:
+            raise InvalidFilter(
+                f"{name} is a relation, which default filters and scopes cannot use."
+            )
+
+    def target(self, relation: Relation) -> "Collection":
+        """Return the collection that a relation leads to, without its scope."""
+        return served_collections.current[relation.target]
+
+    def _parse_filter(self, raw: Mapping[str, object] | None, model: FilteredModel) -> Filter:
+        """Read a filter that may use what a model has; raise InvalidFilter."""
         if self._is_lenient:
-            return parse_leniently(raw, properties, self._declared)
-        return parse_filter(raw, properties)
+            return parse_leniently(raw, model, self._declared)
+        return parse_filter(raw, model.properties, find_related=model.find_related)
 
     def _keep_included(self, filter_: Filter) -> Filter:
         """Return a filter that also reads the properties needed by its includes."""

@@ -14,7 +14,7 @@ from app.state import AppState
 
 from .collection import Collection, served_collections
 from .filters.tree import Filter
-from .relations import Relation
+from .relations import Relation, filter_within
 from .resource import Resource
 
 
@@ -75,9 +75,7 @@ class ScopedCollection(Collection):
 
     def __init__(self, target: Collection, scope: Mapping[str, object], settings: Settings) -> None:
         """Return the rows of the target; raise InvalidFilter for an invalid scope."""
-        usual = target.resource.default_filter
-        wheres = [filter_["where"] for filter_ in (usual, scope) if filter_.get("where")]
-        default = {**usual, **scope, "where": {"and": wheres} if wheres else {}}
+        default = filter_within(target.resource.default_filter, scope)
         super().__init__(replace(target.resource, default_filter=default), settings)
         self.rows.reader = target.rows.reader
         self._scope = scope

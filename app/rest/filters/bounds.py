@@ -33,6 +33,9 @@ MAX_IN_JSON = 20
 MAX_ARRAYS = 2
 #: Maximum paths such as `address.city` that a filter and its includes order by.
 MAX_PATH_ORDER = 3
+#: Maximum relations in the conditions and orders of a filter and its includes; each counts as often
+#: as it occurs, and `site.organization` is two.
+MAX_RELATIONS = 4
 
 
 def check_size(raw: Mapping[str, object]) -> None:
@@ -53,6 +56,11 @@ def check_size(raw: Mapping[str, object]) -> None:
 def check_cost(filters: Iterable[Filter]) -> None:
     """Raise InvalidFilter if a filter and its includes cost too much."""
     filters = list(filters)
+    if sum(len(filter_.relations) for filter_ in filters) > MAX_RELATIONS:
+        raise InvalidFilter(
+            f"The conditions and orders of a filter have at most {MAX_RELATIONS} relations, all"
+            " together."
+        )
     found = [compared for filter_ in filters for compared in comparisons(filter_.where)]
     _check_patterns(found)
     _check_json(found, [term for filter_ in filters for term in filter_.order])
@@ -119,7 +127,7 @@ def _check_json(found: Sequence[Comparison], order: Iterable[Order]) -> None:
         raise InvalidFilter(
             f"A filter has at most {MAX_ARRAYS} conditions on arrays; inq compares several values."
         )
-    if sum("." in str(term.place) for term in order) > MAX_PATH_ORDER:
+    if sum("." in term.place.own_name() for term in order) > MAX_PATH_ORDER:
         raise InvalidFilter(f"order must not have more than {MAX_PATH_ORDER} paths.")
 
 

@@ -1,6 +1,6 @@
 """A parsed filter: plain nodes that depend on neither a database nor a request."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .kinds import Kind
@@ -12,16 +12,26 @@ MAX_LIMIT = 1000
 OTHERS = "$others"
 
 
+# The names of relations that lead from a row to another one, in order: `site.organization`.
+RelationPath = tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Place:
     """A property, or a path into an object: `address.city` has the step `city`."""
 
     property: str
     steps: tuple[str, ...] = ()
+    # The relations to one that lead to the row with the property.
+    relations: RelationPath = ()
+
+    def own_name(self) -> str:
+        """Return the name that clients use in the row that has the property."""
+        return ".".join(self.steps if self.property == OTHERS else (self.property, *self.steps))
 
     def __str__(self) -> str:
         """Return the name that clients use."""
-        return ".".join(self.steps if self.property == OTHERS else (self.property, *self.steps))
+        return ".".join((*self.relations, self.own_name()))
 
 
 @dataclass(frozen=True)
@@ -64,7 +74,20 @@ class Group:
     wheres: "tuple[Where, ...]"
 
 
-WhereNode = Comparison | Group
+@dataclass(frozen=True)
+class Related:
+    """A condition on the rows that a relation leads to.
+
+    The quantifier is `some`, `none` or `every`; `exists` is `some` or `none` without conditions.
+    """
+
+    # From the model of the filter; the last one is the relation.
+    path: RelationPath
+    quantifier: str
+    where: "Where"
+
+
+WhereNode = Comparison | Group | Related
 # The conditions in one JSON object, all of which must hold.
 Where = tuple[WhereNode, ...]
 
@@ -95,6 +118,8 @@ class Filter:
     withheld: Collection[str] = ()
     # Properties that includes read although `fields` or `withheld` leaves them out.
     kept: Collection[str] = ()
+    # The relations in `where` and `order`, as often as they occur.
+    relations: tuple[RelationPath, ...] = ()
 
     @property
     def has_limit(self) -> bool:
@@ -103,10 +128,23 @@ class Filter:
 
 
 def comparisons(where: Where) -> Iterator[Comparison]:
-    """Yield the comparisons of a `where` at any depth, in order."""
-    for condition in where:
-        if isinstance(condition, Comparison):
-            yield condition
-        else:
-            for inner in condition.wheres:
-                yield from comparisons(inner)
+    """Yield the comparisons of a `where` at any depth, those of related rows too, in order."""
+    return (node for node in _nodes(where) if isinstance(node, Comparison))
+
+
+def relation_paths(where: Where, places: Iterable[Place]) -> Iterator[RelationPath]:
+    """Yield the relations of a `where` and those that lead to places, each time they occur."""
+    yield from (node.path for node in _nodes(where) if isinstance(node, Related))
+    for place in places:
+        yield from (place.relations[:steps] for steps in range(1, len(place.relations) + 1))
+
+
+def _nodes(where: Where) -> Iterator[WhereNode]:
+    for node in where:
+        yield node
+        match node:
+            case Group(wheres=wheres):
+                for inner in wheres:
+                    yield from _nodes(inner)
+            case Related(where=inner):
+                yield from _nodes(inner)
