@@ -14,7 +14,7 @@ from app.rest.filters.tree import OTHERS
 from app.rest.relations import Relation
 from app.rest.views.own_endpoints import collection_with
 
-from .filter_schemas import DocumentPart, filter_schema, where_schema
+from .filter_schemas import DocumentPart, filter_schema, where_schemas
 
 # The suffix of a schema's second name.
 ANSWER, BODY = "Answer", "Body"
@@ -135,7 +135,7 @@ class Schemas:
             f"{name}Partial": request_schema(schema, partial=True),
             f"{name}Upsert": _upsert(new, resource),
             f"{name}Filter": filter_schema(resource),
-            f"{name}Where": where_schema(resource),
+            **where_schemas(resource),
         }
 
     def of_body(self, declared: object, subject: Collection | None) -> DocumentPart:
