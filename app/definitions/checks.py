@@ -12,6 +12,7 @@ from app.properties.properties import MAPPINGS
 from app.rest.filters.columns import visible
 from app.rest.filters.kinds import OBJECT
 from app.rest.filters.parser import lenient, parse_filter
+from app.rest.filters.related import refusing
 from app.rest.filters.tree import OTHERS
 from app.rest.resource import Resource
 from app.rest.views.collection import usual_endpoints
@@ -64,10 +65,11 @@ def _check_scope(definition: Definition) -> None:
     if definition.is_open:
         kinds[OTHERS] = OBJECT
     shown = {key: value for key, value in definition.scope.items() if key != "where"}
+    related = refusing(definition.relations)
     try:
         # Conditions may use properties that clients do not see.
-        parse_filter({"where": definition.scope.get("where")}, kinds)
-        parse_filter(shown, visible(kinds, definition.visibility))
+        parse_filter({"where": definition.scope.get("where")}, kinds, find_related=related)
+        parse_filter(shown, visible(kinds, definition.visibility), find_related=related)
     except InvalidFilter as error:
         definition.at("scope").add(str(error.description))
 

@@ -21,7 +21,7 @@ from app.access.policy import (
     unlimited_grant,
 )
 from app.database.statements import readers
-from app.errors import InvalidFilter, ModelNotFound
+from app.errors import ModelNotFound
 from app.fields.base import Id, Schema, validation_cost
 from app.settings import Settings, is_compatible
 from app.state import AppState
@@ -31,7 +31,7 @@ from .filters import sql
 from .filters.columns import has_short_ids, kinds_of, visible
 from .filters.kinds import LOWER_TEXT
 from .filters.parser import lenient, parse_filter, parse_leniently
-from .filters.related import FilteredModel
+from .filters.related import FilteredModel, refusing
 from .filters.sql import Column
 from .filters.tree import OTHERS, Filter
 from .related_rows import RelatedRows, filtered_model, included_model
@@ -234,13 +234,7 @@ class Collection:
         """Return the conditions and order of the default filter within the scope of a relation."""
         usual = filter_within(self.resource.default_filter, scope)
         given = {"where": usual["where"], "order": usual.get("order")}
-        return self._parse_filter(given, FilteredModel(self._kinds, self._refuse_related))
-
-    def _refuse_related(self, name: str) -> None:
-        if name in self.relations:
-            raise InvalidFilter(
-                f"{name} is a relation, which default filters and scopes cannot use."
-            )
+        return self._parse_filter(given, FilteredModel(self._kinds, refusing(self.relations)))
 
     def target(self, relation: Relation) -> "Collection":
         """Return the collection that a relation leads to, without its scope."""

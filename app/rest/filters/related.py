@@ -1,6 +1,6 @@
 """Relations in filters: where a relation may stand, and how its conditions are read."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from app.errors import InvalidFilter, quote
@@ -25,6 +25,16 @@ FindRelated = Callable[[str], "FilteredModel | None"]
 
 def no_relations(name: str) -> None:
     """Return None: the model has no relations."""
+
+
+def refusing(names: Container[str]) -> FindRelated:
+    """Return what refuses relations with these names: a default filter, or a scope, uses none."""
+
+    def refuse(name: str) -> None:
+        if name in names:
+            raise InvalidFilter(f"{name} is a relation; default filters and scopes use none.")
+
+    return refuse
 
 
 @dataclass(frozen=True)
