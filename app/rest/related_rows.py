@@ -9,7 +9,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-from sqlalchemy import ColumnElement, FromClause, and_, cast, false, literal_column, select, true
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    and_,
+    cast,
+    false,
+    func,
+    literal_column,
+    not_,
+    select,
+    true,
+)
 
 from app.access.policy import Grant, find_grant
 from app.database.columns import AnyColumn
@@ -21,7 +32,7 @@ from .filters.kinds import Kind
 from .filters.related import FilteredModel
 from .filters.sql import NO_RELATIONS, RelatedSql
 from .filters.tree import Filter, Place, Related, RelationPath
-from .relations import REFERENCES_MANY, Relation
+from .relations import BELONGS_TO, REFERENCES_MANY, Relation
 from .resource import Resource
 from .rows.grants import NO_GRANTS, RelatedGrants, general_form
 from .rows.repository import Repository
@@ -108,6 +119,24 @@ def grant_to_related(
     return grant if grant.decision else None
 
 
+class Link(NamedTuple):
+    """How the rows of a relation are linked to those that have it."""
+
+    # The rows, joined with the table of links if there is one.
+    source: FromClause
+    # The key there, and what it must equal, or be an item of, in the rows that have the relation.
+    key: Element
+    held: Element
+    is_item: bool = False
+    type_conditions: tuple[Condition, ...] = ()
+
+    @property
+    def condition(self) -> Condition:
+        """The condition that two rows are linked."""
+        linked: Condition = InArray(self.key, self.held) if self.is_item else self.key == self.held
+        return linked
+
+
 class RelatedRows:
     """The relations of a collection, in the SQL of its filters."""
 
@@ -162,8 +191,19 @@ class RelatedRowsSql:
         if related.quantifier == "every":
             # A condition whose value is NULL is not met.
             met = [and_(true(), *met).is_not(true())]
-        found = step.select(ONE).where(*met).exists()
-        return found if related.quantifier == "some" else ~found
+        # What a second relation leads to is selected once for all rows of the first one.
+        found = step.contains(met) if self._selects_once(step, related) else step.exists(met)
+        return found if related.quantifier == "some" else not_(func.coalesce(found, false()))
+
+    def _selects_once(self, step: "Step", related: Related) -> bool:
+        """Return True if the related rows are selected independently of the rows of the table.
+
+        A rare value of a row that others belong to is then found by its index.
+        """
+        if step.link.is_item:
+            return False
+        relation = self.collection.relations[related.path[-1]]
+        return bool(self.path or (relation.kind == BELONGS_TO and related.where))
 
     def values(self, place: Place) -> list[Element]:
         """Return the values to order by of a place in a related row; NULL if there is none."""
@@ -191,15 +231,13 @@ class RelatedRowsSql:
         table = target.rows.key.table.alias()
         rows = RelatedRowsSql(target, table, self.grants, (*self.path, name))
         usual = target.usual_filter(relation.scope)
-        source, linked = self._link(relation, rows)
+        link = self._link(relation, rows)
         within = sql.conditions(usual.where, rows.columns)
         order = [*sql.orders(usual.order, rows.columns), rows._on(target.rows.key)]
-        return Step(rows, source, [*linked, *rows.permitted(), *within], order)
+        return Step(rows, link, [*link.type_conditions, *rows.permitted(), *within], order)
 
-    def _link(
-        self, relation: Relation, rows: "RelatedRowsSql"
-    ) -> tuple[FromClause, list[Condition]]:
-        """Return what to select from, and the conditions for the rows of a relation."""
+    def _link(self, relation: Relation, rows: "RelatedRowsSql") -> Link:
+        """Return how the rows of a relation are linked."""
         own, target = self.collection.rows, rows.collection.rows
         own_key, target_key = self._on(own.key), rows._on(target.key)
         if relation.through is not None:
@@ -208,17 +246,17 @@ class RelatedRowsSql:
                 links.corresponding_column(relation.link(name))
                 for name in (relation.foreign_key, relation.target_key)
             )
-            return rows.table.join(links, other == target_key), [key == own_key]
+            return Link(rows.table.join(links, other == target_key), key, own_key)
         if relation.has_own_key:
             held = self._on(own.column(relation.foreign_key))
-            is_list = relation.kind == REFERENCES_MANY
-            return rows.table, [InArray(target_key, held) if is_list else target_key == held]
+            return Link(rows.table, target_key, held, relation.kind == REFERENCES_MANY)
         key = rows._on(target.column(relation.foreign_key))
         if not relation.discriminator:
-            return rows.table, [key == own_key]
+            return Link(rows.table, key, own_key)
         type_name = rows._on(target.column(relation.discriminator))
         # The id in a key for several tables may be text.
-        return rows.table, [key == cast(own_key, key.type), type_name == relation.type_name]
+        own_id = cast(own_key, key.type)
+        return Link(rows.table, key, own_id, type_conditions=(type_name == relation.type_name,))
 
     def permitted(self) -> Conditions:
         """Return the conditions for the rows of the alias that the caller may read."""
@@ -236,16 +274,26 @@ class Step(NamedTuple):
     """A subquery of the rows to which a relation leads."""
 
     rows: RelatedRowsSql
-    source: FromClause
+    link: Link
     conditions: list[Condition]
     # Decides which of several rows counts for a relation to one.
     order: list[Element]
 
-    def select(self, value: Element) -> Statement:
-        """Return the statement that selects a value of the related rows."""
-        found = select(value).select_from(self.source).where(*self.conditions)
-        return found.correlate_except(self.rows.table)
+    def exists(self, conditions: Conditions) -> Condition:
+        """Return the condition that some of the rows meet conditions, for each row separately."""
+        return self._correlated(ONE).where(*conditions).exists()
+
+    def contains(self, conditions: Conditions) -> Condition:
+        """Return the same by the keys of all rows that are linked to some that meet conditions."""
+        source, key, held, *_ = self.link
+        keys = select(key).select_from(source).where(*self.conditions, *conditions)
+        return held.in_(keys.where(key.is_not(None)).correlate(None))
 
     def first(self, value: Element) -> Element:
         """Return a value of the first row, if there may be several; NULL if there is none."""
-        return self.select(value).order_by(*self.order).limit(1).scalar_subquery()
+        return self._correlated(value).order_by(*self.order).limit(1).scalar_subquery()
+
+    def _correlated(self, value: Element) -> Statement:
+        found = select(value).select_from(self.link.source)
+        found = found.where(self.link.condition, *self.conditions)
+        return found.correlate_except(self.rows.table)
