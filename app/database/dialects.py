@@ -271,34 +271,33 @@ def _has_item(element: HasItem, compiler: SQLCompiler, **options: object) -> str
     return f"({compiler.process(sa.case((column.is_not(None), exists)), **options)})"
 
 
-class InArray(FunctionElement[bool]):
-    """The condition that an id is one of those in a JSON array; never true for other values."""
+class AnyItem(FunctionElement[bool]):
+    """The condition that an item of a JSON array is an id that a statement selects."""
 
     inherit_cache = True
     type = sa.Boolean()
 
-    def __init__(self, key: ColumnElement[Any], column: ColumnElement[Any]) -> None:
-        super().__init__(key, column)
-        self.key_type = key.type
+    def __init__(self, array: ColumnElement[Any], ids: sa.Select[Any]) -> None:
+        super().__init__(array, ids.scalar_subquery())
+        self.id_type = ids.selected_columns[0].type
 
 
-@compiles(InArray)
-def _any_of_items(element: InArray, compiler: SQLCompiler, **options: object) -> str:
-    """Compile a comparison with the items that have the form of ids of this type."""
-    value, array = _processed(element, compiler, options)
-    type_ = compiler.dialect.type_compiler_instance.process(element.key_type)
+@compiles(AnyItem)
+def _any_item(element: AnyItem, compiler: SQLCompiler, **options: object) -> str:
+    """Compile a search of the items; one that has not the form of ids of this type is no id."""
+    array, ids = _processed(element, compiler, options)
+    type_ = compiler.dialect.type_compiler_instance.process(element.id_type)
     pattern = ID_PATTERNS.get(type_)
-    ids = f"CASE WHEN item_ ~ '{pattern}' THEN CAST(item_ AS {type_}) END" if pattern else "item_"
+    item = f"CASE WHEN item_ ~ '{pattern}' THEN CAST(item_ AS {type_}) END" if pattern else "item_"
     items = f"CASE json_typeof({array}) WHEN 'array' THEN {array} ELSE '[]' END"
-    found = f"SELECT {ids} FROM json_array_elements_text({items}) AS item_"  # noqa: S608
-    return f"({value} = ANY (ARRAY({found})))"
+    items = f"json_array_elements_text({items}) AS item_"
+    return f"(EXISTS (SELECT 1 FROM {items} WHERE {item} IN {ids}))"  # noqa: S608
 
 
-@compiles(InArray, "sqlite")
-def _in_items(element: InArray, compiler: SQLCompiler, **options: object) -> str:
-    key, column = element.clauses
-    items = func.json_each(column).table_valued("value")
-    return compiler.process(key.in_(sa.select(items.c.value)), **options)
+@compiles(AnyItem, "sqlite")
+def _any_value(element: AnyItem, compiler: SQLCompiler, **options: object) -> str:
+    array, ids = _processed(element, compiler, options)
+    return f"(EXISTS (SELECT 1 FROM json_each({array}) WHERE value IN {ids}))"  # noqa: S608
 
 
 def _processed(
