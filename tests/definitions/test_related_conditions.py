@@ -1,12 +1,14 @@
 """Conditions on related rows, and orders by them: how they are sent, their bounds and rules."""
 
 import json
+import re
 from random import Random
 
 import pytest
 
 from app.config import ConfigurationError
 from tests.support.answers import refusal
+from tests.support.documents import blocks, section
 from tests.support.rows import statements
 
 from .library import OPEN, rule
@@ -402,3 +404,28 @@ def test_a_kept_statement_serves_each_caller_their_own_related_rows(sites):
         assert {token: found(token) for token in (bob, ada, admin)} == usual
     # Bob reads no task of Ada's.
     assert usual[bob] == []
+
+
+@pytest.mark.both_databases
+def test_the_documented_filters_find_the_documented_rows(serve):
+    heading = "Conditions on related rows"
+    models = map(json.loads, blocks("docs/models.md", "json", heading))
+    rows = re.findall(
+        r"^\| .* \| `GET (/\w+\?filter=.*)` \|$", section("docs/models.md", heading), re.M
+    )
+    api = serve({model["name"].lower(): model for model in models})
+    token = api.logged_in()
+    for path, values in (
+        ("/countries", {"name": "Malta"}),
+        ("/authors", {"name": "Ann", "countryId": 1}),
+        ("/authors", {"name": "Bo"}),
+        ("/books", {"title": "a", "pages": 501, "authorId": 1}),
+        ("/books", {"title": "b", "pages": 9, "authorId": 2}),
+        ("/books", {"title": "c", "pages": 502}),
+    ):
+        assert api("POST", path, values, token=token).status_code == 200
+
+    found = [ids(api("GET", row, token=token)) for row in rows]
+
+    assert len(rows) == 9
+    assert found == [[1], [3], [1], [1], [1], [2], [1], [1, 2], [3, 1, 2]]
