@@ -1,5 +1,6 @@
 """Relations in the filters of a collection: which ones they may use, and the caller's grants."""
 
+from dataclasses import replace
 from functools import partial
 
 from app.access.policy import Grant, find_grant
@@ -9,7 +10,7 @@ from .filters.related import FilteredModel
 from .filters.sql import NO_RELATIONS, RelatedSql
 from .filters.tree import Filter, RelationPath
 from .related_sql import RelatedCollection, RelatedRowsSql
-from .relations import Relation
+from .relations import REFERENCES_MANY, Relation
 from .rows.grants import NO_GRANTS, RelatedGrants, general_form
 
 
@@ -18,14 +19,14 @@ def filtered_model(collection: RelatedCollection) -> FilteredModel:
     return FilteredModel(collection.filterable, partial(_find_related, collection))
 
 
-def included_model(collection: RelatedCollection, is_many: bool = False) -> FilteredModel:
+def included_model(collection: RelatedCollection) -> FilteredModel:
     """Return what filters may use of rows that are included into others."""
 
     def find(name: str) -> FilteredModel | None:
         is_protected = name in collection.resource.protected
         return None if is_protected else _find_related(collection, name)
 
-    return FilteredModel(collection.included_filterable, find, is_many)
+    return FilteredModel(collection.included_filterable, find)
 
 
 def _find_related(collection: RelatedCollection, name: str) -> FilteredModel | None:
@@ -45,7 +46,8 @@ def _find_related(collection: RelatedCollection, name: str) -> FilteredModel | N
     target = collection.target(relation)
     if not target.rows.in_database:
         raise InvalidFilter(f"{name} leads to rows of a data source, which filters cannot use.")
-    return included_model(target, relation.many)
+    is_array = relation.kind == REFERENCES_MANY
+    return replace(included_model(target), is_many=relation.many, is_array=is_array)
 
 
 def grant_to_related(

@@ -110,6 +110,8 @@ def requests() -> Iterator[Request]:
         filter_ = to_json({"where": where, "fields": ["id"], "limit": 1})
         yield get(f"condition: {name}", f"/api/shelves?filter={filter_}")
         yield get(f"condition: count of {name}", f"/api/shelves/count?where={to_json(where)}")
+    counted = to_json({"labels": {"text": "-"}})
+    yield get("condition: labels, by arrays of ids", f"/api/documents/count?where={counted}")
     yield get("condition: orders", f"/api/items?filter={to_json({'order': ORDERS, 'limit': 1})}")
     scope = {"where": {"or": [{"shelf1": LIKE}, {"tag": LIKE}]}, "order": ORDERS[1:3]}
     scoped = to_json({"include": {"relation": "items", "scope": scope}, "fields": ["id"]})

@@ -183,6 +183,18 @@ def test_relations_are_counted_in_conditions_orders_and_scopes_together(library)
     assert status(order="mentor.pin") == 400
 
 
+def test_relations_by_arrays_of_ids_count_as_conditions_on_arrays(sites):
+    favourite = {"favourites": {"name": "a"}}
+
+    def status(*conditions):
+        filter_ = {"where": {"and": [*conditions]}}
+        return ask(sites, "/sites", sites.tokens["root"], filter=filter_).status_code
+
+    assert status(favourite, {"tags": {"name": "a"}}) == 200
+    assert status(favourite, favourite) == 400
+    assert status(favourite, {"tagIds": {"inq": [1]}}) == 400
+
+
 def test_a_property_comes_before_a_relation_and_a_relation_before_what_is_not_declared(serve):
     note = {
         "name": "Note",

@@ -7,7 +7,7 @@ from app.errors import InvalidFilter, quote
 
 from .kinds import Shape
 from .patterns import BRACKETED_COST, CLASS_COST, PATTERN_OPERATORS, WIDE_COST
-from .tree import Comparison, Filter, Near, Order, Pattern, comparisons
+from .tree import Comparison, Filter, Near, Order, Pattern, comparisons, related_conditions
 
 #: Maximum items of all lists of a filter together.
 MAX_ITEMS = 1000
@@ -29,7 +29,7 @@ MAX_SEARCHED = 20
 #: Maximum values that a filter and its includes compare with objects, arrays and positions.
 MAX_IN_JSON = 20
 #: Maximum conditions of a filter and its includes on arrays: each is checked against the items of
-#: every row.
+#: every row. A relation by an array of ids counts twice.
 MAX_ARRAYS = 2
 #: Maximum paths such as `address.city` that a filter and its includes order by.
 MAX_PATH_ORDER = 3
@@ -62,8 +62,10 @@ def check_cost(filters: Iterable[Filter]) -> None:
             " together."
         )
     found = [compared for filter_ in filters for compared in comparisons(filter_.where)]
+    related = (node for filter_ in filters for node in related_conditions(filter_.where))
     _check_patterns(found)
-    _check_json(found, [term for filter_ in filters for term in filter_.order])
+    order = [term for filter_ in filters for term in filter_.order]
+    _check_json(found, order, arrays=2 * sum(node.is_array for node in related))
 
 
 def _count(value: object, counted: Counter[str]) -> None:
@@ -117,15 +119,17 @@ def _check_number(path: str, patterns: int) -> None:
         )
 
 
-def _check_json(found: Sequence[Comparison], order: Iterable[Order]) -> None:
-    """Check how often a filter reads the JSON of every row."""
+def _check_json(found: Sequence[Comparison], order: Iterable[Order], arrays: int) -> None:
+    """Check how often a filter reads the JSON of every row; `arrays` are those of ids."""
     if sum(map(_operands_in_json, found)) > MAX_IN_JSON:
         raise InvalidFilter(
             f"A filter compares at most {MAX_IN_JSON} values with objects, arrays and positions."
         )
-    if sum(compared.kind.shape is Shape.ARRAY for compared in found) > MAX_ARRAYS:
+    arrays += sum(compared.kind.shape is Shape.ARRAY for compared in found)
+    if arrays > MAX_ARRAYS:
         raise InvalidFilter(
-            f"A filter has at most {MAX_ARRAYS} conditions on arrays; inq compares several values."
+            f"A filter has at most {MAX_ARRAYS} conditions on arrays; inq compares several values,"
+            " and a relation by an array of ids counts twice."
         )
     if sum("." in term.place.own_name() for term in order) > MAX_PATH_ORDER:
         raise InvalidFilter(f"order must not have more than {MAX_PATH_ORDER} paths.")

@@ -43,8 +43,9 @@ class FilteredModel:
 
     properties: Properties
     find_related: FindRelated = no_relations
-    # Whether the relation that leads to it leads to many rows.
+    # Whether the relation that leads to it leads to many rows, by an array of ids if `is_array`.
     is_many: bool = False
+    is_array: bool = False
     # The relations that lead to it from the model of the filter.
     path: RelationPath = ()
 
@@ -77,7 +78,7 @@ def read_related(value: object, model: FilteredModel, read_where: ReadWhere) -> 
             f"{name} is a relation: it must be an object with conditions on its rows, or {EXISTS}."
         )
     if not value.keys() <= {*QUANTIFIERS}:
-        yield Related(model.path, "some", read_where(value, model))
+        yield Related(model.path, "some", read_where(value, model), model.is_array)
         return
     for word, operand in value.items():
         yield _read_quantified(f"{name}.{word}", word, operand, model, read_where)
@@ -88,7 +89,7 @@ def _read_quantified(
 ) -> Related:
     if word == "exists":
         exists = read_flag(name, BOOLEAN, operand)
-        return Related(model.path, "some" if exists else "none", ())
+        return Related(model.path, "some" if exists else "none", (), model.is_array)
     if not model.is_many:
         raise InvalidFilter(
             f"{name}: {model.path[-1]} leads to one row; write its conditions without {word}."
@@ -97,4 +98,4 @@ def _read_quantified(
         raise InvalidFilter(f"{name} must be an object with conditions on the rows.")
     if word == "every" and not operand:
         raise InvalidFilter(f"{name} must have a condition: without one it is true for every row.")
-    return Related(model.path, word, read_where(operand, model))
+    return Related(model.path, word, read_where(operand, model), model.is_array)

@@ -85,6 +85,8 @@ class Related:
     path: RelationPath
     quantifier: str
     where: "Where"
+    # Whether the ids of the rows are in an array.
+    is_array: bool = False
 
 
 WhereNode = Comparison | Group | Related
@@ -132,9 +134,14 @@ def comparisons(where: Where) -> Iterator[Comparison]:
     return (node for node in _nodes(where) if isinstance(node, Comparison))
 
 
+def related_conditions(where: Where) -> Iterator[Related]:
+    """Yield the conditions of a `where` on related rows, at any depth, in order."""
+    return (node for node in _nodes(where) if isinstance(node, Related))
+
+
 def relation_paths(where: Where, places: Iterable[Place]) -> Iterator[RelationPath]:
     """Yield the relations of a `where` and those that lead to places, each time they occur."""
-    yield from (node.path for node in _nodes(where) if isinstance(node, Related))
+    yield from (related.path for related in related_conditions(where))
     for place in places:
         yield from (place.relations[:steps] for steps in range(1, len(place.relations) + 1))
 
