@@ -30,7 +30,7 @@ from .endpoint import Endpoint
 from .filters import sql
 from .filters.columns import has_short_ids, kinds_of, visible
 from .filters.kinds import LOWER_TEXT
-from .filters.parser import lenient, parse_filter, parse_leniently
+from .filters.parser import lenient, parse_filter, parse_leniently, read_where
 from .filters.related import FilteredModel, refusing
 from .filters.sql import Column
 from .filters.tree import OTHERS, Filter
@@ -86,7 +86,9 @@ class Collection:
         self._kinds = kinds
         self._columns: Mapping[str, Column] = inspect(resource.model).columns
         owner = None if resource.owner is None else self._columns[resource.owner.key]
-        restriction = sql.conditions(self.usual_filter({}).where, self.properties)
+        where = resource.default_filter.get("where") or {}
+        parsed = read_where(where, FilteredModel(kinds, refusing(self.relations)))
+        restriction = sql.conditions(parsed, self.properties)
         self.rows = resource.repository(resource.model, self.properties, owner, restriction)
         self.rows.relations = RelatedRows(self)
         self.is_owner_model = resource.holds_users

@@ -18,7 +18,6 @@ from sqlalchemy import (
     and_,
     cast,
     false,
-    func,
     literal_column,
     not_,
     select,
@@ -87,7 +86,7 @@ class RelatedRowsSql:
             # A condition whose value is NULL is not met.
             met = [and_(true(), *met).is_not(true())]
         found = step.condition(met)
-        return found if related.quantifier == "some" else not_(func.coalesce(found, false()))
+        return found if related.quantifier == "some" else not_(found)
 
     def values(self, place: Place) -> list[Element]:
         """Return the values to order by of a place in a related row; NULL if there is none."""
@@ -142,26 +141,38 @@ class Step(NamedTuple):
     order: list[Element]
 
     def condition(self, met: Sequence[Condition]) -> Condition:
-        """Return the condition that a row of the parent leads to one that meets conditions."""
-        relation, parent, key = self.relation, self.parent, self._key
-        # What is one relation away is looked up for each row, what is two away selected once.
-        once = bool(parent.path)
-        if relation.kind == REFERENCES_MANY:
-            return AnyItem(self._held, self._select(key, met))
-        if relation.through is not None:
-            links = relation.links.alias()
-            own, other = (
-                links.corresponding_column(relation.link(name)) for name in relation.attributes
-            )
-            linked = other.in_(self._select(key, met))
-            if once:
-                return self._held.in_(select(own).where(linked).correlate(None))
-            linked = and_(own == self._held, linked)
-            return select(ONE).select_from(links).where(linked).correlate_except(links).exists()
+        """Return the condition that a row leads to one that meets conditions; never NULL."""
+        if self.relation.kind == REFERENCES_MANY:
+            return AnyItem(self._held, self._select(self._key, met))
+        if self.relation.through is not None:
+            return self._linked(met)
         # A value that few rows have is found by its index.
-        if once or (relation.kind == BELONGS_TO and met):
-            return self._held.in_(self._select(key, [*met, key.is_not(None)]))
+        if self._is_selected_once or (self.relation.kind == BELONGS_TO and met):
+            return self._is_held(self._select(self._key, [*met, self._key.is_not(None)]))
         return self._correlated(ONE).where(*met).exists()
+
+    @property
+    def _is_selected_once(self) -> bool:
+        """Whether the rows are selected for all rows of the parent, to which a relation leads."""
+        return bool(self.parent.path)
+
+    def _linked(self, met: Sequence[Condition]) -> Condition:
+        """Return the condition that a link leads to a row that meets conditions."""
+        links = self.relation.links.alias()
+        own, other = (
+            links.corresponding_column(self.relation.link(name))
+            for name in self.relation.attributes
+        )
+        is_met = other.in_(self._select(self._key, met))
+        if self._is_selected_once:
+            linked = select(own).where(is_met, own.is_not(None))
+            return self._is_held(linked.correlate(None))
+        linked = select(ONE).select_from(links).where(own == self._held, is_met)
+        return linked.correlate_except(links).exists()
+
+    def _is_held(self, keys: Statement) -> Condition:
+        """Return the condition that a row of the parent has one of the keys."""
+        return and_(self._held.is_not(None), self._held.in_(keys))
 
     def first(self, value: Element) -> Element:
         """Return a value of the row of a relation to one; NULL if there is none."""

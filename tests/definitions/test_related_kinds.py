@@ -70,9 +70,15 @@ def test_rules_of_the_parent_decide_on_the_related_rows_that_count(serve):
 
 def test_lenient_filters_take_relations_and_ignore_what_is_unknown(serve):
     models = {
-        "author": {"name": "Author", "properties": {"name": "string"}, "acls": OPEN},
+        "author": {
+            "name": "Author",
+            "properties": {"name": "string"},
+            "relations": {"books": has_many("Book", "aId")},
+            "acls": OPEN,
+        },
         "book": {
             "name": "Book",
+            "scope": {"where": {"aId": {"neq": "9"}}},
             "relations": {"author": belongs_to("Author", "aId")},
             "acls": OPEN,
         },
@@ -87,6 +93,7 @@ def test_lenient_filters_take_relations_and_ignore_what_is_unknown(serve):
     assert ids(ask(api, "/books", token, filter={"where": {"author": {"name": "Ann"}}})) == [2]
     assert ids(ask(api, "/books", token, filter={"order": "author.name"})) == [2, 1]
     assert ids(ask(api, "/books", token, filter={"order": ["nothing.name", "id DESC"]})) == [2, 1]
+    assert ids(ask(api, "/authors", token, filter={"where": {"books": {"exists": True}}})) == [1, 2]
     refused = ask(api, "/books", token, filter={"where": {"author": {"nothing": 1}}})
     assert refusal(refused) == (400, "INVALID_FILTER")
 
