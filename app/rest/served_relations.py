@@ -79,6 +79,8 @@ class ScopedCollection(Collection):
         super().__init__(replace(target.resource, default_filter=default), settings)
         self.rows.reader = target.rows.reader
         self._scope = scope
+        # A scope uses no relations, unlike the filters of requests.
+        self.usual_filter({})
         self._widest = super().parse(None)
 
     def parse(self, raw: Mapping[str, object] | None) -> Filter:
