@@ -13,7 +13,6 @@ from app.rest.filters.parser import KEYS, MAX_ORDER, MAX_SKIP, MAX_STEPS, STEP
 from app.rest.filters.patterns import PATTERN_OPERATORS
 from app.rest.filters.related import QUANTIFIERS
 from app.rest.filters.tree import MAX_LIMIT, OTHERS
-from app.rest.related_rows import filtered_model
 
 DocumentPart = dict[str, Any]
 
@@ -109,7 +108,7 @@ def _related_conditions(
     resource: Collection, relations: Iterable[str]
 ) -> Iterator[tuple[str, DocumentPart]]:
     """Yield the relations that filters may use, each with the schema of its conditions."""
-    model = filtered_model(resource)
+    model = resource.filtered_model
     for name in relations:
         try:
             related = model.related(name)

@@ -30,7 +30,7 @@ from .endpoint import Endpoint
 from .filters import sql
 from .filters.columns import has_short_ids, kinds_of, visible
 from .filters.kinds import LOWER_TEXT
-from .filters.parser import lenient, parse_filter, parse_leniently, read_where
+from .filters.parser import lenient, parse_leniently, read_filter, read_where
 from .filters.related import FilteredModel, refusing
 from .filters.sql import Column
 from .filters.tree import OTHERS, Filter
@@ -91,6 +91,8 @@ class Collection:
         restriction = sql.conditions(parsed, self.properties)
         self.rows = resource.repository(resource.model, self.properties, owner, restriction)
         self.rows.relations = RelatedRows(self)
+        # What filters may use, of rows and of included rows.
+        self.filtered_model, self.included_model = filtered_model(self), included_model(self)
         self.is_owner_model = resource.holds_users
         # The attribute of a row's owner, unless the row is the owner itself.
         self.owner_key = "" if resource.owner is None or self.is_owner_model else resource.owner.key
@@ -218,12 +220,12 @@ class Collection:
         """Read a filter for these rows; raise InvalidFilter."""
         if self.resource.default_filter:
             raw = self._with_defaults(raw)
-        return self._keep_included(self._parse_filter(raw, filtered_model(self)))
+        return self._keep_included(self._parse_filter(raw, self.filtered_model))
 
     def parse_included(self, raw: Mapping[str, object] | None) -> Filter:
         """Read a filter for rows that are included into others; raise InvalidFilter."""
         usual = self._with_defaults(raw, without=("where", "include"))
-        filter_ = self._parse_filter(usual, included_model(self))
+        filter_ = self._parse_filter(usual, self.included_model)
         return self._keep_included(replace(filter_, withheld=self.resource.protected))
 
     def show_included(self, row: Any, dumped: Values) -> Values:
@@ -246,7 +248,7 @@ class Collection:
         """Read a filter that may use what a model has; raise InvalidFilter."""
         if self._is_lenient:
             return parse_leniently(raw, model, self._declared)
-        return parse_filter(raw, model.properties, find_related=model.find_related)
+        return read_filter(raw, model)
 
     def _keep_included(self, filter_: Filter) -> Filter:
         """Return a filter that also reads the properties needed by its includes."""

@@ -47,7 +47,7 @@ def _find_related(collection: RelatedCollection, name: str) -> FilteredModel | N
     if not target.rows.in_database:
         raise InvalidFilter(f"{name} leads to rows of a data source, which filters cannot use.")
     is_array = relation.kind == REFERENCES_MANY
-    return replace(included_model(target), is_many=relation.many, is_array=is_array)
+    return replace(target.included_model, is_many=relation.many, is_array=is_array)
 
 
 def grant_to_related(

@@ -30,6 +30,7 @@ from app.database.dialects import AnyItem
 
 from .filters import sql
 from .filters.kinds import Kind
+from .filters.related import FilteredModel
 from .filters.tree import Filter, Place, Related, RelationPath
 from .relations import BELONGS_TO, REFERENCES_MANY, Relation
 from .resource import Resource
@@ -48,6 +49,7 @@ class RelatedCollection(Protocol):
     properties: dict[str, AnyColumn]
     filterable: dict[str, Kind]
     included_filterable: dict[str, Kind]
+    included_model: FilteredModel
 
     @property
     def relations(self) -> Mapping[str, Relation]:

@@ -72,7 +72,7 @@ class Relation:
         """Whether it leads to rows of several resources."""
         return bool(self.types)
 
-    @property
+    @cached_property
     def read_method(self) -> str:
         """The method of the target by whose rules it is included."""
         return "findById" if self.kind == BELONGS_TO else "find"

@@ -7,7 +7,15 @@ from app.errors import InvalidFilter, quote
 
 from .kinds import Shape
 from .patterns import BRACKETED_COST, CLASS_COST, PATTERN_OPERATORS, WIDE_COST
-from .tree import Comparison, Filter, Near, Order, Pattern, comparisons, related_conditions
+from .tree import (
+    Comparison,
+    Filter,
+    Near,
+    Order,
+    Pattern,
+    comparisons,
+    related_conditions,
+)
 
 #: Maximum items of all lists of a filter together.
 MAX_ITEMS = 1000
@@ -56,16 +64,25 @@ def check_size(raw: Mapping[str, object]) -> None:
 def check_cost(filters: Iterable[Filter]) -> None:
     """Raise InvalidFilter if a filter and its includes cost too much."""
     filters = list(filters)
-    if sum(len(filter_.relations) for filter_ in filters) > MAX_RELATIONS:
+    found = [compared for filter_ in filters for compared in comparisons(filter_.where)]
+    _check_patterns(found)
+    _check_json(found, [term for filter_ in filters for term in filter_.order])
+    relations = [path for filter_ in filters for path in filter_.relations]
+    if relations:
+        _check_relations(filters, len(relations))
+
+
+def _check_relations(filters: Iterable[Filter], number: int) -> None:
+    if number > MAX_RELATIONS:
         raise InvalidFilter(
             f"The conditions and orders of a filter have at most {MAX_RELATIONS} relations, all"
             " together."
         )
-    found = [compared for filter_ in filters for compared in comparisons(filter_.where)]
-    related = (node for filter_ in filters for node in related_conditions(filter_.where))
-    _check_patterns(found)
-    order = [term for filter_ in filters for term in filter_.order]
-    _check_json(found, order, arrays=2 * sum(node.is_array for node in related))
+    wheres = [filter_.where for filter_ in filters]
+    arrays = sum(related.is_array for where in wheres for related in related_conditions(where))
+    compared = (compared for where in wheres for compared in comparisons(where))
+    # Each reads the ids of every row, and looks for them among those of other rows.
+    _check_arrays(compared, 2 * arrays)
 
 
 def _count(value: object, counted: Counter[str]) -> None:
@@ -119,20 +136,23 @@ def _check_number(path: str, patterns: int) -> None:
         )
 
 
-def _check_json(found: Sequence[Comparison], order: Iterable[Order], arrays: int) -> None:
-    """Check how often a filter reads the JSON of every row; `arrays` are those of ids."""
+def _check_json(found: Sequence[Comparison], order: Iterable[Order]) -> None:
+    """Check how often a filter reads the JSON of every row."""
     if sum(map(_operands_in_json, found)) > MAX_IN_JSON:
         raise InvalidFilter(
             f"A filter compares at most {MAX_IN_JSON} values with objects, arrays and positions."
         )
-    arrays += sum(compared.kind.shape is Shape.ARRAY for compared in found)
-    if arrays > MAX_ARRAYS:
+    _check_arrays(found)
+    if sum("." in term.place.own_name() for term in order) > MAX_PATH_ORDER:
+        raise InvalidFilter(f"order must not have more than {MAX_PATH_ORDER} paths.")
+
+
+def _check_arrays(found: Iterable[Comparison], others: int = 0) -> None:
+    if others + sum(compared.kind.shape is Shape.ARRAY for compared in found) > MAX_ARRAYS:
         raise InvalidFilter(
             f"A filter has at most {MAX_ARRAYS} conditions on arrays; inq compares several values,"
             " and a relation by an array of ids counts twice."
         )
-    if sum("." in term.place.own_name() for term in order) > MAX_PATH_ORDER:
-        raise InvalidFilter(f"order must not have more than {MAX_PATH_ORDER} paths.")
 
 
 def _operands_in_json(compared: Comparison) -> int:

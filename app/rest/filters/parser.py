@@ -13,7 +13,7 @@ from app.rest.requests.compatibility import to_boolean, to_number, to_text, to_t
 from .bounds import check_cost, check_size
 from .kinds import ARRAYS, BOOLEAN, Kind, Shape
 from .operators import IGNORING_CASE, NEAR_KEYS, as_list, kind_at_path, read_flag, read_operand
-from .related import FilteredModel, FindRelated, Properties, no_relations, read_related
+from .related import FilteredModel, Properties, read_related
 from .tree import (
     MAX_LIMIT,
     OTHERS,
@@ -49,17 +49,21 @@ CONVERTED: Mapping[Kind, Callable[[object], object]] = {
 Ignores = Callable[[str], bool]
 
 
-def parse_filter(
-    raw: Mapping[str, object] | None,
-    properties: Properties,
-    ignores: Ignores = lambda name: False,
-    find_related: FindRelated = no_relations,
-) -> Filter:
-    """Parse a filter for a model with these properties and relations; raise InvalidFilter.
+def parse_filter(raw: Mapping[str, object] | None, properties: Properties) -> Filter:
+    """Parse a filter for a model with these properties, and no relations; raise InvalidFilter.
 
     >>> parse_filter({"where": {"title": "Buy milk"}, "limit": 10}, {"title": TEXT}).limit
     10
     """
+    return read_filter(raw, FilteredModel(properties))
+
+
+def read_filter(
+    raw: Mapping[str, object] | None,
+    model: FilteredModel,
+    ignores: Ignores = lambda name: False,
+) -> Filter:
+    """Parse a filter for a model; raise InvalidFilter."""
     raw = raw or {}
     check_size(raw)
     if unknown := raw.keys() - KEYS:
@@ -67,7 +71,6 @@ def parse_filter(
             f"A filter has no '{quote(min(unknown))}'; it has {', '.join(sorted(KEYS))}."
         )
     given = raw.get("where")
-    model = FilteredModel(properties, find_related)
     where = () if given is None else read_where(given, model)
     order = _order(raw.get("order"), model, ignores) or _nearest_first(where)
     filter_ = Filter(
@@ -75,10 +78,10 @@ def parse_filter(
         order=order,
         limit=_integer("limit", raw.get("limit")) or MAX_LIMIT,
         skip=_integer("skip", raw.get("skip", raw.get("offset"))),
-        fields=_fields(raw.get("fields"), properties, ignores),
+        fields=_fields(raw.get("fields"), model.properties, ignores),
         include=dict(_included(raw.get("include") or [])),
         raw=raw,
-        relations=tuple(relation_paths(where, (term.place for term in order))),
+        relations=relation_paths(where, [term.place for term in order] if order else ()),
     )
     check_cost([filter_])
     return filter_
@@ -105,7 +108,7 @@ def parse_leniently(
             return False
         return not rest or model.find_related(own) is None
 
-    return parse_filter(given, model.properties, is_unknown, model.find_related)
+    return read_filter(given, model, is_unknown)
 
 
 def lenient(kind: Kind) -> Kind:
@@ -133,12 +136,9 @@ def read_where(where: object, model: FilteredModel) -> Where:
 def _conditions(name: str, value: object, model: FilteredModel) -> list[WhereNode]:
     if name in ("and", "or"):
         return [Group(name, tuple(read_where(item, model) for item in as_list(value, name)))]
-    if related := model.related(name):
+    if name not in model.properties and (related := model.related(name)):
         return [*read_related(value, related, read_where)]
-    return [*_comparisons(name, value, model.properties)]
-
-
-def _comparisons(name: str, value: object, properties: Properties) -> Iterator[Comparison]:
+    properties = model.properties
     place = _place(name, properties)
     operands = _with_near(value) if isinstance(value, dict) else {"eq": value}
     read_as: Mapping[str, str] = {}
@@ -147,8 +147,10 @@ def _comparisons(name: str, value: object, properties: Properties) -> Iterator[C
     if not operands:
         # An empty condition would match every row.
         raise InvalidFilter(f"{name} must be a value, or an object with an operator.")
-    for word, operand in operands.items():
-        yield _comparison(name, place, word, read_as.get(word, word), operand, properties)
+    return [
+        _comparison(name, place, word, read_as.get(word, word), operand, properties)
+        for word, operand in operands.items()
+    ]
 
 
 def _with_near(operands: Mapping[str, object]) -> Mapping[str, object]:
@@ -182,8 +184,10 @@ def read_place(name: str, model: FilteredModel) -> tuple[Place, Kind]:
 
     Raises InvalidFilter.
     """
-    first, _, rest = name.partition(".")
-    related = model.related(first) if rest and name not in model.properties else None
+    related = None
+    if name not in model.properties:
+        first, _, rest = name.partition(".")
+        related = model.related(first) if rest else None
     if related is None:
         place = _place(name, model.properties)
         return place, model.properties[place.property]

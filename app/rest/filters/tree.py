@@ -131,27 +131,34 @@ class Filter:
 
 def comparisons(where: Where) -> Iterator[Comparison]:
     """Yield the comparisons of a `where` at any depth, those of related rows too, in order."""
-    return (node for node in _nodes(where) if isinstance(node, Comparison))
+    for condition in where:
+        if isinstance(condition, Comparison):
+            yield condition
+        elif isinstance(condition, Related):
+            yield from comparisons(condition.where)
+        else:
+            for inner in condition.wheres:
+                yield from comparisons(inner)
 
 
-def related_conditions(where: Where) -> Iterator[Related]:
-    """Yield the conditions of a `where` on related rows, at any depth, in order."""
-    return (node for node in _nodes(where) if isinstance(node, Related))
-
-
-def relation_paths(where: Where, places: Iterable[Place]) -> Iterator[RelationPath]:
-    """Yield the relations of a `where` and those that lead to places, each time they occur."""
-    yield from (related.path for related in related_conditions(where))
-    for place in places:
-        yield from (place.relations[:steps] for steps in range(1, len(place.relations) + 1))
-
-
-def _nodes(where: Where) -> Iterator[WhereNode]:
+def related_conditions(where: Where) -> list[Related]:
+    """Return the conditions of a `where` on related rows, at any depth, in order."""
+    found = list[Related]()
     for node in where:
-        yield node
         match node:
             case Group(wheres=wheres):
                 for inner in wheres:
-                    yield from _nodes(inner)
+                    found += related_conditions(inner)
             case Related(where=inner):
-                yield from _nodes(inner)
+                found += [node, *related_conditions(inner)]
+    return found
+
+
+def relation_paths(where: Where, places: Iterable[Place]) -> tuple[RelationPath, ...]:
+    """Return the relations of a `where` and those that lead to places, as often as they occur."""
+    found = list[RelationPath]()
+    for related in related_conditions(where):
+        found += [related.path]
+    for place in places:
+        found += [place.relations[: step + 1] for step in range(len(place.relations))]
+    return tuple(found)

@@ -18,6 +18,7 @@ from app.rest.relations import (
     REFERENCES_MANY,
     THROUGH,
 )
+from app.rest.rows.grants import NO_GRANTS
 from app.rest.rows.pages import JSON_COST, Budget
 from app.rest.rows.values import Row, Values
 
@@ -210,8 +211,8 @@ def _read(include: Include, ids: Counter[Id], name: str, budget: Budget) -> Foun
     The value with this name says how often each occurs in the response: as often as its id.
     """
     values = {IDS: [id for id in ids if id is not None], "limit_": budget.objects + 1}
-    grant, rows = include.grant(), include.target.rows
-    related = rows.relations.grants(include.filter_)
+    grant, rows, filter_ = include.grant(), include.target.rows, include.filter_
+    related = rows.relations.grants(filter_) if filter_.relations else NO_GRANTS
     if grant is None:
         return Found([], [])
     budget.query(include.path)
@@ -219,7 +220,7 @@ def _read(include: Include, ids: Counter[Id], name: str, budget: Budget) -> Foun
     found = include.statement.read(
         grant,
         values,
-        rows.characters(include.filter_, most),
+        rows.characters(filter_, most),
         partial(budget.read, include.path, include.row_size, ids, name),
         related,
     )
