@@ -164,7 +164,7 @@ NEEDS = [
     ),
     Need(
         "Functions of JSON",
-        r"\bjson_(extract_path|extract_path_text|typeof)\b",
+        r"\bjson_(array_elements_text|extract_path|extract_path_text|typeof)\b",
         "filters by values in a JSON property",
         SUPPORTED,
         NOT_STATED,

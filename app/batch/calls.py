@@ -176,7 +176,7 @@ class BatchReader:
             return False
         names = {model, endpoint.subject or model, *endpoint.answers}
         known = self._collections
-        return all(known[name].rows.is_transactional for name in names if name in known)
+        return all(known[name].rows.in_database for name in names if name in known)
 
 
 def check_body(written: collection.Collection, body: Body | list[Any] | None) -> None:

@@ -81,7 +81,7 @@ class RemoteRows(Repository):
     """Reads and writes rows by calls of the service; conditions are WithId and Permitted."""
 
     nothing = Permitted("", None, own=False, others=False)
-    is_transactional = False
+    in_database = False
 
     def __init__(
         self,

@@ -11,7 +11,8 @@ from app.errors import InvalidFilter
 from app.properties.properties import MAPPINGS
 from app.rest.filters.columns import visible
 from app.rest.filters.kinds import OBJECT
-from app.rest.filters.parser import lenient, parse_filter
+from app.rest.filters.parser import lenient, read_filter
+from app.rest.filters.related import FilteredModel, refusing
 from app.rest.filters.tree import OTHERS
 from app.rest.resource import Resource
 from app.rest.views.collection import usual_endpoints
@@ -73,10 +74,11 @@ def _check_scope(definition: Definition) -> None:
     if definition.is_open:
         kinds[OTHERS] = OBJECT
     shown = {key: value for key, value in definition.scope.items() if key != "where"}
+    related = refusing(definition.relations)
     try:
         # Conditions may use properties that clients do not see.
-        parse_filter({"where": definition.scope.get("where")}, kinds)
-        parse_filter(shown, visible(kinds, definition.visibility))
+        read_filter({"where": definition.scope.get("where")}, FilteredModel(kinds, related))
+        read_filter(shown, FilteredModel(visible(kinds, definition.visibility), related))
     except InvalidFilter as error:
         definition.at("scope").add(str(error.description))
 

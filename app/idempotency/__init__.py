@@ -76,7 +76,7 @@ def _repeatable(
         return RepeatableBatch(view, name, endpoint, None)
     if isinstance(getattr(endpoint.view, "__self__", None), CollectionViews | Related):
         return RepeatableView(view, name, endpoint, target)
-    if endpoint.atomic and not endpoint.hashes and (not target or target.rows.is_transactional):
+    if endpoint.atomic and not endpoint.hashes and (not target or target.rows.in_database):
         return RepeatableView(_in_transaction(view), name, endpoint, target)
     return None
 

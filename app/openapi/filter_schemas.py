@@ -1,17 +1,21 @@
 """The JSON schemas of a resource's filters."""
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from app.errors import InvalidFilter
 from app.rest.collection import Collection
 from app.rest.filters.bounds import MAX_ITEMS, MAX_PATTERN
 from app.rest.filters.kinds import BOOLEAN, NUMBER, Kind, Shape
 from app.rest.filters.operators import OPERATORS, RADIUS
 from app.rest.filters.parser import KEYS, MAX_ORDER, MAX_SKIP, MAX_STEPS, STEP
 from app.rest.filters.patterns import PATTERN_OPERATORS
+from app.rest.filters.related import QUANTIFIERS
 from app.rest.filters.tree import MAX_LIMIT, OTHERS
 
 DocumentPart = dict[str, Any]
+
 
 TEXT = {"type": "string"}
 NULL = {"type": "null"}
@@ -41,7 +45,7 @@ def filter_schema(resource: Collection) -> DocumentPart:
     """Return the schema of a filter of this resource."""
     names = {"enum": [name for name in resource.filterable if name != OTHERS]}
     known: DocumentPart = {
-        "where": {"$ref": f"#/components/schemas/{resource.model.__name__}Where"},
+        "where": {"$ref": f"#/components/schemas/{_where_name(resource)}"},
         "fields": {
             "anyOf": [
                 {"type": "array", "items": names},
@@ -56,22 +60,75 @@ def filter_schema(resource: Collection) -> DocumentPart:
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
-def where_schema(resource: Collection) -> DocumentPart:
-    """Return the schema of a `where` of this resource."""
-    own = {"$ref": f"#/components/schemas/{resource.model.__name__}Where"}
+def where_schemas(resource: Collection) -> dict[str, DocumentPart]:
+    """Return the schemas of a `where` of this resource, and of its rows by relations, by name.
+
+    They are the same unless relations do not show all properties.
+    """
+    name, protected = _where_name(resource), resource.resource.protected
+    schemas = {name: _where_schema(resource, name, resource.filterable, resource.shown_relations)}
+    if protected:
+        name = _related_where_name(resource)
+        relations = [relation for relation in resource.shown_relations if relation not in protected]
+        schemas[name] = _where_schema(resource, name, resource.included_model.properties, relations)
+    return schemas
+
+
+def _where_name(resource: Collection) -> str:
+    return f"{resource.model.__name__}Where"
+
+
+def _related_where_name(resource: Collection) -> str:
+    is_same = not resource.resource.protected
+    return _where_name(resource) if is_same else f"{resource.model.__name__}RelatedWhere"
+
+
+def _where_schema(
+    resource: Collection, name: str, kinds: Mapping[str, Kind], relations: Iterable[str]
+) -> DocumentPart:
+    own = {"$ref": f"#/components/schemas/{name}"}
     several = {"type": "array", "items": own}
-    kinds = resource.filterable
     conditions = {name: _condition(kind) for name, kind in kinds.items() if name != OTHERS}
     objects = [name for name, kind in kinds.items() if kind.shape is Shape.OBJECT]
     paths: DocumentPart = (
         {"patternProperties": {_paths_in(name): {} for name in objects}} if objects else {}
     )
+    related = dict(_related_conditions(resource, relations))
+    examples = [{name: {"exists": True}} for name in related][:1]
     return {
         "type": "object",
-        "properties": {**conditions, "and": several, "or": several},
+        "properties": {**related, **conditions, "and": several, "or": several},
         **paths,
         "additionalProperties": OTHERS in kinds,
+        **({"examples": examples} if examples else {}),
     }
+
+
+def _related_conditions(
+    resource: Collection, relations: Iterable[str]
+) -> Iterator[tuple[str, DocumentPart]]:
+    """Yield the relations that filters may use, each with the schema of its conditions."""
+    model = resource.filtered_model
+    for name in relations:
+        try:
+            related = model.related(name)
+        except InvalidFilter:
+            continue
+        if related is not None:
+            target = resource.target(resource.relations[name])
+            yield name, _related_condition(_related_where_name(target), related.is_many)
+
+
+def _related_condition(schema: str, is_many: bool) -> DocumentPart:
+    where = {"$ref": f"#/components/schemas/{schema}"}
+    quantified = dict.fromkeys(QUANTIFIERS, where) if is_many else {}
+    words: DocumentPart = {
+        "type": "object",
+        "properties": {**quantified, "exists": BOOLEAN.schema},
+        "minProperties": 1,
+        "additionalProperties": False,
+    }
+    return {"anyOf": [words, where]}
 
 
 def _paths_in(name: str) -> str:

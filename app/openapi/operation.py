@@ -32,11 +32,12 @@ from app.errors import (
     TooManyHashes,
     ValidationError,
 )
-from app.rest.collection import Collection, hashed_property, served_collections
+from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, SchemaSpec
 from app.rest.requests.bodies import MAX_DEPTH as MAX_BODY_DEPTH
 from app.rest.requests.parameters import MAX_DEPTH
 from app.rest.views.lists import LINK, TOTAL_COUNT
+from app.rest.writing import hashed_property
 
 from .filter_schemas import DocumentPart
 from .schemas import Schemas, any_of, id_schema, model_name, ref

@@ -15,7 +15,7 @@ from app.rest.relations import Relation
 from app.rest.views.own_endpoints import collection_with
 
 from .aggregate_schemas import aggregate_example, aggregate_schema
-from .filter_schemas import DocumentPart, filter_schema, where_schema
+from .filter_schemas import DocumentPart, filter_schema, where_schemas
 
 # The suffix of a schema's second name.
 ANSWER, BODY = "Answer", "Body"
@@ -144,7 +144,7 @@ class Schemas:
             f"{name}Partial": request_schema(schema, partial=True),
             f"{name}Upsert": _upsert(new, resource),
             f"{name}Filter": filter_schema(resource),
-            f"{name}Where": where_schema(resource),
+            **where_schemas(resource),
             f"{name}Aggregate": aggregate_schema(resource),
         }
 

@@ -13,7 +13,8 @@ from app.database.ids import app_id_form
 from app.ids import Id
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint
-from app.rest.relations import BELONGS_TO, Relation
+from app.rest.filters.related import MAX_RELATION_STEPS
+from app.rest.relations import Relation
 from app.rest.views.includes import MAX_LEVELS
 
 from .filter_schemas import DocumentPart
@@ -45,11 +46,12 @@ class Security:
         self, app: Flask, name: str, endpoint: Endpoint, is_owner_id: bool, takes_literal: bool
     ) -> None:
         self._rules = _rules_of(app, name, endpoint)
-        # The rules of the models whose rows a filter may include.
+        # The rules of the models whose rows a filter may use or include.
         subject = served_collections.of(app).get(endpoint.subject or name.partition(".")[0])
         self._included = set[MethodRules]()
-        if subject is not None and endpoint.query == "filter":
-            self._included = set(_rules_of_included(app, subject))
+        if subject is not None and endpoint.query:
+            levels = MAX_LEVELS if endpoint.query == "filter" else 0
+            self._included = set(_rules_of_related(app, subject, levels + MAX_RELATION_STEPS))
         self._creation = _rules_of_creation(app, name, endpoint, self._rules)
         self._app = app
         self._name = name.partition(".")[0]
@@ -254,11 +256,11 @@ def _rules_of(app: Flask, name: str, endpoint: Endpoint) -> list[MethodRules]:
     return [*decisive, *(compiled[key] for key in narrowing if key in compiled)]
 
 
-def _rules_of_included(app: Flask, collection: Collection) -> Iterator[MethodRules]:
-    """Yield the rules that refuse includes of related rows; some includes are left out instead."""
+def _rules_of_related(app: Flask, collection: Collection, levels: int) -> Iterator[MethodRules]:
+    """Yield the rules that refuse related rows; some includes are left out instead."""
     served = served_collections.of(app)
     seen, level = {collection.name}, [collection]
-    for _ in range(MAX_LEVELS):
+    for _ in range(levels):
         relations = [
             relation
             for parent in level
@@ -276,9 +278,8 @@ def _rules_of_included(app: Flask, collection: Collection) -> Iterator[MethodRul
 
 def _rules_of_relation(app: Flask, relation: Relation) -> Iterator[MethodRules]:
     """Yield the rules for reading the rows that a relation leads to, if they have any."""
-    method = "findById" if relation.kind == BELONGS_TO else "find"
     target = served_collections.of(app).get(relation.target)
-    rules = compiled_rules.of(app).get((relation.target, method))
+    rules = compiled_rules.of(app).get((relation.target, relation.read_method))
     is_ruled = target is not None and not target.resource.ruled_by_parent
     if is_ruled and rules is not None:
         yield rules

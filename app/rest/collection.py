@@ -26,14 +26,15 @@ from app.fields.base import Id, Schema, validation_cost
 from app.settings import Settings, is_compatible
 from app.state import AppState
 
-from .endpoint import Endpoint
 from .filters import sql
 from .filters.columns import has_short_ids, kinds_of, visible
 from .filters.kinds import LOWER_TEXT
-from .filters.parser import Properties, lenient, parse_filter, parse_leniently, parse_where
+from .filters.parser import lenient, parse_leniently, read_filter, read_where
+from .filters.related import FilteredModel, Properties, refusing
 from .filters.sql import Column
 from .filters.tree import OTHERS, Filter
-from .relations import Relation
+from .related_rows import RelatedRows, filtered_model, included_model
+from .relations import Relation, filter_within
 from .requests.compatibility import loader
 from .resource import Resource, shown_columns
 from .rows.hooks import SavedValues
@@ -79,9 +80,10 @@ class Collection:
         self._columns: Mapping[str, Column] = inspect(resource.model).columns
         owner = None if resource.owner is None else self._columns[resource.owner.key]
         where = resource.default_filter.get("where")
-        parsed = parse_where(where, self._kinds()) if where else ()
+        parsed = read_where(where, self._without_relations()) if where else ()
         restriction = sql.conditions(parsed, self.properties)
         self.rows = resource.repository(resource.model, self.properties, owner, restriction)
+        self.rows.relations = RelatedRows(self)
         self.is_owner_model = resource.holds_users
         # The attribute of a row's owner, unless the row is the owner itself.
         self.owner_key = "" if resource.owner is None or self.is_owner_model else resource.owner.key
@@ -97,15 +99,26 @@ class Collection:
         self.insert, self.lock = self.writer.insert, self.writer.lock
         self.update, self.delete = self.writer.update, self.writer.delete
 
-    @cached_property
+    @property
     def filterable(self) -> Properties:
         """The kinds of the properties that filters may use."""
-        return visible(self._kinds(), self.visibility)
+        return self.filtered_model.properties
 
     @cached_property
-    def _included_filterable(self) -> Properties:
-        """The same for included rows."""
-        return visible(self._kinds(), self._included_visibility())
+    def filtered_model(self) -> FilteredModel:
+        """What filters may use of the rows."""
+        return filtered_model(self, visible(self._kinds(), self.visibility))
+
+    @cached_property
+    def included_model(self) -> FilteredModel:
+        """What filters may use of the rows where they are included into others."""
+        shown = self.visibility
+        included = Visibility(shown.withheld | self.resource.protected, shown.inner)
+        return included_model(self, visible(self._kinds(), included))
+
+    def _without_relations(self) -> FilteredModel:
+        """Return what the filters of a declaration may use: all properties, and no relations."""
+        return FilteredModel(self._kinds(), refusing(self.relations))
 
     def _kinds(self) -> Properties:
         """Return the kinds of the properties.
@@ -128,11 +141,6 @@ class Collection:
         if OTHERS not in self.properties:
             return withheld
         return withheld | (_written(self.schema).values() - self.properties.keys())
-
-    def _included_visibility(self) -> Visibility:
-        """Return the visibility of an included row."""
-        shown = self.visibility
-        return Visibility(shown.withheld | self.resource.protected, shown.inner)
 
     def add_to(self, app: Flask) -> None:
         """Make the collection known to its app, to relations and to the OpenAPI document."""
@@ -233,12 +241,12 @@ class Collection:
         """Read a filter for these rows; raise InvalidFilter."""
         if self.resource.default_filter:
             raw = self._with_defaults(raw)
-        return self._keep_included(self._parse_filter(raw, self.filterable))
+        return self._keep_included(self._parse_filter(raw, self.filtered_model))
 
     def parse_included(self, raw: Mapping[str, object] | None) -> Filter:
         """Read a filter for rows that are included into others; raise InvalidFilter."""
         usual = self._with_defaults(raw, without=("where", "include"))
-        filter_ = self._parse_filter(usual, self._included_filterable)
+        filter_ = self._parse_filter(usual, self.included_model)
         return self._keep_included(replace(filter_, withheld=self.resource.protected))
 
     def show_included(self, row: Any, dumped: Values) -> Values:
@@ -247,11 +255,21 @@ class Collection:
         protected = self.resource.protected
         return {name: value for name, value in shown.items() if name not in protected}
 
-    def _parse_filter(self, raw: Mapping[str, object] | None, properties: Properties) -> Filter:
-        """Read a filter that may name these properties; raise InvalidFilter."""
+    def usual_filter(self, scope: Mapping[str, object]) -> Filter:
+        """Return the conditions and order of the default filter within the scope of a relation."""
+        usual = filter_within(self.resource.default_filter, scope)
+        given = {"where": usual["where"], "order": usual.get("order")}
+        return self._parse_filter(given, self._without_relations())
+
+    def target(self, relation: Relation) -> "Collection":
+        """Return the collection that a relation leads to, without its scope."""
+        return served_collections.current[relation.target]
+
+    def _parse_filter(self, raw: Mapping[str, object] | None, model: FilteredModel) -> Filter:
+        """Read a filter that may use what a model has; raise InvalidFilter."""
         if self._is_lenient:
-            return parse_leniently(raw, properties, self._declared)
-        return parse_filter(raw, properties)
+            return parse_leniently(raw, model, self._declared)
+        return read_filter(raw, model)
 
     def _keep_included(self, filter_: Filter) -> Filter:
         """Return a filter that also reads the properties needed by its includes."""
@@ -372,17 +390,6 @@ def get_resource(name: str) -> Resource:
         known = ", ".join(sorted({*served, *declared}))
         raise LookupError(f"there is no resource {name!r}; there are {known}")
     return declared[name]
-
-
-def hashed_property(endpoint: Endpoint, subject: Collection | None) -> str | None:
-    """Return the property without which a body of an endpoint causes no password hash.
-
-    Empty if any body causes one, and None if none does. `subject` is the collection whose rows the
-    body creates or changes.
-    """
-    if endpoint.hashes:
-        return ""
-    return subject.rows.hashed if subject and isinstance(endpoint.body, str) else None
 
 
 def _find_served(name: str) -> Collection:

@@ -72,6 +72,11 @@ class Relation:
         """Whether it leads to rows of several resources."""
         return bool(self.types)
 
+    @cached_property
+    def read_method(self) -> str:
+        """The method of the target by whose rules it is included."""
+        return "findById" if self.kind == BELONGS_TO else "find"
+
     @property
     def attributes(self) -> list[str]:
         """The attributes used by the relation, of the model that has the foreign key."""
@@ -103,6 +108,12 @@ class Relation:
         key = inspect(self.through).columns.get("id")
         id = None if key is None else new_id(key.type)
         return {} if id is None else {"id": id}
+
+
+def filter_within(default: Mapping[str, object], scope: Mapping[str, object]) -> dict[str, Any]:
+    """Return a default filter within the scope of a relation: both conditions must hold."""
+    wheres = [filter_["where"] for filter_ in (default, scope) if filter_.get("where")]
+    return {**default, **scope, "where": {"and": wheres} if wheres else {}}
 
 
 def belongs_to(target: str, foreign_key: str, scope: Mapping[str, object] = ALL) -> Relation:

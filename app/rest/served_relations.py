@@ -14,7 +14,7 @@ from app.state import AppState
 
 from .collection import Collection, served_collections
 from .filters.tree import Filter
-from .relations import Relation
+from .relations import Relation, filter_within
 from .resource import Resource
 
 
@@ -75,13 +75,13 @@ class ScopedCollection(Collection):
 
     def __init__(self, target: Collection, scope: Mapping[str, object], settings: Settings) -> None:
         """Return the rows of the target; raise InvalidFilter for an invalid scope."""
-        usual = target.resource.default_filter
-        wheres = [filter_["where"] for filter_ in (usual, scope) if filter_.get("where")]
-        default = {**usual, **scope, "where": {"and": wheres} if wheres else {}}
+        default = filter_within(target.resource.default_filter, scope)
         super().__init__(replace(target.resource, default_filter=default), settings)
         self.rows.reader = target.rows.reader
         self.writer.before_write = target.writer.before_write
         self._scope = scope
+        # A scope uses no relations, unlike the filters of requests.
+        self.usual_filter({})
         self._widest = super().parse(None)
 
     def parse(self, raw: Mapping[str, object] | None) -> Filter:

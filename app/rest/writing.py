@@ -6,6 +6,7 @@ from app.errors import MalformedBody, ValidationError
 from app.ids import Id
 
 from .collection import MAX_VALUES, Collection
+from .endpoint import Endpoint
 from .rows.json_values import OTHERS_ATTRIBUTE, merge_others
 from .rows.references import (
     check_changed_references,
@@ -24,6 +25,17 @@ from .rows.writer import Check
 # Changes the rows that meet the conditions, if a check permits it and they meet further conditions
 # afterwards; returns the changed rows.
 CheckedStore = Callable[[Conditions, Values, Check | None, Sequence[Condition]], Sequence[Row]]
+
+
+def hashed_property(endpoint: Endpoint, subject: Collection | None) -> str | None:
+    """Return the property without which a body of an endpoint causes no password hash.
+
+    Empty if any body causes one, and None if none does. `subject` is the collection whose rows the
+    body creates or changes.
+    """
+    if endpoint.hashes:
+        return ""
+    return subject.rows.hashed if subject and isinstance(endpoint.body, str) else None
 
 
 def create_rows(

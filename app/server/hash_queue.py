@@ -11,9 +11,10 @@ from urllib.parse import unquote_to_bytes
 from flask import Flask
 
 from app.hash_slots import hash_slots
-from app.rest.collection import hashed_property, served_collections
+from app.rest.collection import served_collections
 from app.rest.endpoint import served_endpoints
 from app.rest.routing import routed_path
+from app.rest.writing import hashed_property
 
 from .connection import ClientConnection
 from .incoming import BufferedRequest, IncomingRequest

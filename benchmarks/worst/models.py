@@ -45,6 +45,7 @@ DOCUMENT = {
     "relations": {
         "parts": {"type": "embedsMany", "model": "Part", "property": "_parts"},
         "folder": {"type": "belongsTo", "model": "Folder", "foreignKey": "folderId"},
+        "labels": {"type": "referencesMany", "model": "Label", "foreignKey": "tags"},
     },
     "acls": OPEN,
 }

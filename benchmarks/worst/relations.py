@@ -83,8 +83,39 @@ FOLDERS: dict[str, dict[str, Any]] = {
 }
 
 
+# Conditions that no related row meets, so that all are compared, of relations to many rows.
+NAMELESS = {"name": "-"}
+LIKE = {"name": {"like": "%a c%"}}
+BELOW_TAGS = {"tags": {"marked": NAMELESS}}
+CONDITIONS: dict[str, dict[str, Any]] = {
+    "items": {"items": NAMELESS},
+    "items of 4 kinds": {"or": [{name: NAMELESS} for name in KEYS[:4]]},
+    "like in items of 4 kinds": {"or": [{name: LIKE} for name in KEYS[:4]]},
+    "every item of 4 kinds": {"and": [{name: {"every": LIKE}} for name in KEYS[:4]]},
+    "no item of 4 kinds": {"and": [{name: {"none": NAMELESS}} for name in KEYS[:4]]},
+    "marked below tags, twice": {"or": [BELOW_TAGS, BELOW_TAGS]},
+    "none marked below every tag": {"tags": {"every": {"marked": {"none": NAMELESS}}}},
+    "every one marked below no tag": {"tags": {"none": {"marked": {"every": LIKE}}}},
+    "items of shelves of items, twice": {
+        "or": [{name: {"shelf1": {"name": {"like": "%a c%"}}}} for name in KEYS[:2]]
+    },
+    "readers": {"or": [{"readers": NAMELESS}, {"readers": {"every": LIKE}}]},
+}
+ORDERS = ["shelf1.name", "shelf1.id DESC", "tag.name", "tag.id"]
+
+
 def requests() -> Iterator[Request]:
     """Yield the requests."""
+    for name, where in CONDITIONS.items():
+        filter_ = to_json({"where": where, "fields": ["id"], "limit": 1})
+        yield get(f"condition: {name}", f"/api/shelves?filter={filter_}")
+        yield get(f"condition: count of {name}", f"/api/shelves/count?where={to_json(where)}")
+    counted = to_json({"labels": {"text": "-"}})
+    yield get("condition: labels, by arrays of ids", f"/api/documents/count?where={counted}")
+    yield get("condition: orders", f"/api/items?filter={to_json({'order': ORDERS, 'limit': 1})}")
+    scope = {"where": {"or": [{"shelf1": LIKE}, {"tag": LIKE}]}, "order": ORDERS[1:3]}
+    scoped = to_json({"include": {"relation": "items", "scope": scope}, "fields": ["id"]})
+    yield get("condition: in the scope of an include", f"/api/shelves?filter={scoped}")
     for name, filter_ in FILTERS.items():
         yield get(f"include: {name}", f"/api/shelves?filter={to_json(filter_)}")
     for name, filter_ in FOLDERS.items():

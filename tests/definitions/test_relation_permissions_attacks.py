@@ -115,9 +115,12 @@ def test_rows_that_no_rule_opens_are_as_if_they_did_not_exist(opened):
         [board] = api("GET", '/boards?filter={"include":["writer","members"]}', token=token).json
         assert "writer" not in board
         assert not board["members"]
-        for where in ({"writer": {"email": "a"}}, {"writer.email": "a"}, {"members.pin": "1"}):
+        for where in ({"writer.email": "a"}, {"members.pin": "1"}, {"members": {"pin": "1"}}):
             path = f"/boards/count?where={json.dumps(where)}"
             assert api("GET", path, token=token).status_code == HTTPStatus.BAD_REQUEST
+        for where in ({"writer": {"exists": True}}, {"members": {"email": {"neq": "a"}}}):
+            path = f"/boards/count?where={json.dumps(where)}"
+            assert api("GET", path, token=token).json == {"count": 0}
 
 
 @pytest.mark.parametrize("is_open", [True, False])

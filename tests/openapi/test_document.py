@@ -183,9 +183,10 @@ def test_security_follows_the_rules(make_app):
     document = make_app(ACLS={"todos": rules}).test_client().get("/api/openapi.json").json
 
     assert named(document, "todos.find")["security"] == []
-    assert "401" not in named(document, "todos.count")["responses"]
-    # Whose to-dos they are is not open to everyone.
+    assert "401" not in named(document, "todos.exists")["responses"]
+    # Whose to-dos they are, which filters may ask for, is not open to everyone.
     assert "401" in named(document, "todos.find")["responses"]
+    assert "401" in named(document, "todos.count")["responses"]
 
 
 @pytest.mark.parametrize(("status", "code"), [(401, None), (403, "403"), (404, "404")])

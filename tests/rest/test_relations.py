@@ -442,3 +442,29 @@ def test_a_relation_that_leads_nowhere_stops_the_start(app, monkeypatch, relatio
 def test_a_relation_is_added_to_a_resource_before_that_is_registered(make_app):
     with pytest.raises(ConfigurationError, match="users is registered already"):
         add_relation(make_app(), "users", "chores", has_many("todos", "owner_id"))
+
+
+@pytest.mark.both_databases
+def test_conditions_on_related_rows_of_models_in_python(clinic, api, token):
+    for caller in (clinic.bob, token):
+        room = clinic("POST", "/rooms", {"name": "a"}, caller).json["id"]
+        for room_id in (room, None):
+            physician = {"name": "x", "roomId": room_id}
+            assert clinic("POST", "/physicians", physician, caller).status_code == 200
+    clinic("POST", "/todos", {"title": "b"})
+
+    def found(path, caller=token, **filter_):
+        response = clinic("GET", f"{path}?filter={json.dumps(filter_)}", caller=caller)
+        assert response.status_code == 200, response.json
+        return [row["id"] for row in response.json]
+
+    # The third time, the statement is a kept one, for both callers.
+    for _ in range(3):
+        assert found("/physicians", where={"room": {"name": "a"}}) == [3]
+        assert found("/physicians", clinic.bob, where={"room": {"name": "a"}}) == [1]
+        assert found("/physicians", where={"room": {"exists": False}}) == [4]
+        assert found("/rooms", where={"physicians": {"every": {"name": "x"}}}) == [2]
+        assert found("/physicians", order="room.name DESC") == [3, 4]
+        assert found("/todos", where={"owner": {"email": "ada@example.com"}}) == [1]
+        assert found("/todos", where={"owner": {"email": "bob@example.com"}}) == []
+        assert found("/todos", order="owner.email") == [1]

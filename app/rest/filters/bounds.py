@@ -7,7 +7,15 @@ from app.errors import InvalidFilter, quote
 
 from .kinds import Shape
 from .patterns import BRACKETED_COST, CLASS_COST, PATTERN_OPERATORS, WIDE_COST
-from .tree import Comparison, Filter, Near, Order, Pattern, comparisons
+from .tree import (
+    Comparison,
+    Filter,
+    Near,
+    Order,
+    Pattern,
+    comparisons,
+    related_conditions,
+)
 
 #: Maximum items of all lists of a filter together.
 MAX_ITEMS = 1000
@@ -29,10 +37,13 @@ MAX_SEARCHED = 20
 #: Maximum values that a filter and its includes compare with objects, arrays and positions.
 MAX_IN_JSON = 20
 #: Maximum conditions of a filter and its includes on arrays: each is checked against the items of
-#: every row.
+#: every row. A relation by an array of ids counts twice.
 MAX_ARRAYS = 2
 #: Maximum paths such as `address.city` that a filter and its includes order by.
 MAX_PATH_ORDER = 3
+#: Maximum relations in the conditions and orders of a filter and its includes; each counts as often
+#: as it occurs, and `site.organization` is two.
+MAX_RELATIONS = 4
 
 
 def check_size(raw: Mapping[str, object]) -> None:
@@ -56,6 +67,22 @@ def check_cost(filters: Iterable[Filter]) -> None:
     found = [compared for filter_ in filters for compared in comparisons(filter_.where)]
     _check_patterns(found)
     _check_json(found, [term for filter_ in filters for term in filter_.order])
+    relations = [path for filter_ in filters for path in filter_.relations]
+    if relations:
+        _check_relations(filters, len(relations))
+
+
+def _check_relations(filters: Iterable[Filter], number: int) -> None:
+    if number > MAX_RELATIONS:
+        raise InvalidFilter(
+            f"The conditions and orders of a filter have at most {MAX_RELATIONS} relations, all"
+            " together."
+        )
+    wheres = [filter_.where for filter_ in filters]
+    arrays = sum(related.is_array for where in wheres for related in related_conditions(where))
+    compared = (compared for where in wheres for compared in comparisons(where))
+    # Each reads the ids of every row, and looks for them among those of other rows.
+    _check_arrays(compared, 2 * arrays)
 
 
 def _count(value: object, counted: Counter[str]) -> None:
@@ -115,12 +142,17 @@ def _check_json(found: Sequence[Comparison], order: Iterable[Order]) -> None:
         raise InvalidFilter(
             f"A filter compares at most {MAX_IN_JSON} values with objects, arrays and positions."
         )
-    if sum(compared.kind.shape is Shape.ARRAY for compared in found) > MAX_ARRAYS:
-        raise InvalidFilter(
-            f"A filter has at most {MAX_ARRAYS} conditions on arrays; inq compares several values."
-        )
-    if sum("." in str(term.place) for term in order) > MAX_PATH_ORDER:
+    _check_arrays(found)
+    if sum("." in term.place.own_name() for term in order) > MAX_PATH_ORDER:
         raise InvalidFilter(f"order must not have more than {MAX_PATH_ORDER} paths.")
+
+
+def _check_arrays(found: Iterable[Comparison], others: int = 0) -> None:
+    if others + sum(compared.kind.shape is Shape.ARRAY for compared in found) > MAX_ARRAYS:
+        raise InvalidFilter(
+            f"A filter has at most {MAX_ARRAYS} conditions on arrays; inq compares several values,"
+            " and a relation by an array of ids counts twice."
+        )
 
 
 def _operands_in_json(compared: Comparison) -> int:

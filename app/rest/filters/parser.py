@@ -13,6 +13,7 @@ from app.rest.requests.compatibility import to_boolean, to_number, to_text, to_t
 from .bounds import check_cost, check_size
 from .kinds import ARRAYS, BOOLEAN, Kind, Shape
 from .operators import IGNORING_CASE, NEAR_KEYS, as_list, kind_at_path, read_flag, read_operand
+from .related import FilteredModel, Properties, read_related
 from .tree import (
     MAX_LIMIT,
     OTHERS,
@@ -24,6 +25,7 @@ from .tree import (
     Place,
     Where,
     WhereNode,
+    relation_paths,
 )
 
 #: Maximum properties that a filter orders by.
@@ -43,22 +45,25 @@ CONVERTED: Mapping[Kind, Callable[[object], object]] = {
     ARRAYS[bool]: to_boolean,
     ARRAYS[datetime]: to_time,
 }
-# The kinds of the properties that a filter may use.
-Properties = Mapping[str, Kind]
 # Returns True for a property that is ignored in `fields` and `order`.
 Ignores = Callable[[str], bool]
 
 
-def parse_filter(
-    raw: Mapping[str, object] | None,
-    properties: Properties,
-    ignores: Ignores = lambda name: False,
-) -> Filter:
-    """Parse a filter for a model with these properties; raise InvalidFilter.
+def parse_filter(raw: Mapping[str, object] | None, properties: Properties) -> Filter:
+    """Parse a filter for a model with these properties, and no relations; raise InvalidFilter.
 
     >>> parse_filter({"where": {"title": "Buy milk"}, "limit": 10}, {"title": TEXT}).limit
     10
     """
+    return read_filter(raw, FilteredModel(properties))
+
+
+def read_filter(
+    raw: Mapping[str, object] | None,
+    model: FilteredModel,
+    ignores: Ignores = lambda name: False,
+) -> Filter:
+    """Parse a filter for a model; raise InvalidFilter."""
     raw = raw or {}
     check_size(raw)
     if unknown := raw.keys() - KEYS:
@@ -66,22 +71,26 @@ def parse_filter(
             f"A filter has no '{quote(min(unknown))}'; it has {', '.join(sorted(KEYS))}."
         )
     given = raw.get("where")
-    where = () if given is None else parse_where(given, properties)
+    where = () if given is None else read_where(given, model)
+    order = _order(raw.get("order"), model, ignores) or _nearest_first(where)
     filter_ = Filter(
         where=where,
-        order=_order(raw.get("order"), properties, ignores) or _nearest_first(where),
+        order=order,
         limit=_integer("limit", raw.get("limit")) or MAX_LIMIT,
         skip=_integer("skip", raw.get("skip", raw.get("offset"))),
-        fields=_fields(raw.get("fields"), properties, ignores),
+        fields=_fields(raw.get("fields"), model.properties, ignores),
         include=dict(_included(raw.get("include") or [])),
         raw=raw,
+        relations=relation_paths(where, [term.place for term in order] if order else ()),
     )
     check_cost([filter_])
     return filter_
 
 
 def parse_leniently(
-    raw: Mapping[str, object] | None, properties: Properties, declared: Collection[str]
+    raw: Mapping[str, object] | None,
+    model: FilteredModel,
+    declared: Collection[str],
 ) -> Filter:
     """Parse a filter; ignore unknown keys and properties in some places, and empty numbers.
 
@@ -94,10 +103,12 @@ def parse_leniently(
     }
 
     def is_unknown(name: str) -> bool:
-        own = name.partition(".")[0]
-        return OTHERS not in properties and own not in properties and own not in declared
+        own, _, rest = name.partition(".")
+        if OTHERS in model.properties or own in model.properties or own in declared:
+            return False
+        return not rest or model.find_related(own) is None
 
-    return parse_filter(given, properties, is_unknown)
+    return read_filter(given, model, is_unknown)
 
 
 def lenient(kind: Kind) -> Kind:
@@ -110,16 +121,24 @@ def lenient(kind: Kind) -> Kind:
 
 
 def parse_where(where: object, properties: Properties) -> Where:
-    """Parse a `where`; raise InvalidFilter, which names the invalid part."""
+    """Parse a `where` without relations; raise InvalidFilter, which names the invalid part."""
+    return read_where(where, FilteredModel(properties))
+
+
+def read_where(where: object, model: FilteredModel) -> Where:
+    """Parse a `where` for a model; raise InvalidFilter, which names the invalid part."""
     if not isinstance(where, dict):
         raise InvalidFilter("where must be an object.")
-    parsed = (_conditions(name, value, properties) for name, value in where.items())
+    parsed = (_conditions(name, value, model) for name, value in where.items())
     return tuple(chain.from_iterable(parsed))
 
 
-def _conditions(name: str, value: object, properties: Properties) -> list[WhereNode]:
+def _conditions(name: str, value: object, model: FilteredModel) -> list[WhereNode]:
     if name in ("and", "or"):
-        return [Group(name, tuple(parse_where(item, properties) for item in as_list(value, name)))]
+        return [Group(name, tuple(read_where(item, model) for item in as_list(value, name)))]
+    if name not in model.properties and (related := model.related(name)):
+        return [*read_related(value, related, read_where)]
+    properties = model.properties
     place = _place(name, properties)
     operands = _with_near(value) if isinstance(value, dict) else {"eq": value}
     read_as: Mapping[str, str] = {}
@@ -158,6 +177,26 @@ def _comparison(
 ) -> Comparison:
     kind = kind_at_path(value) if place.steps else properties[place.property]
     return Comparison(place, kind, word, read_operand(name, read_as, kind, value))
+
+
+def read_place(name: str, model: FilteredModel) -> tuple[Place, Kind]:
+    """Return the place of a name such as `site.name`, and the kind of its property.
+
+    Raises InvalidFilter.
+    """
+    related = None
+    if name not in model.properties:
+        first, _, rest = name.partition(".")
+        related = model.related(first) if rest else None
+    if related is None:
+        place = _place(name, model.properties)
+        return place, model.properties[place.property]
+    if related.is_many:
+        raise InvalidFilter(
+            f"'{quote(name)}': {first} leads to many rows, which have no single value."
+        )
+    inner, kind = read_place(rest, related)
+    return replace(inner, relations=(first, *inner.relations)), kind
 
 
 def _place(name: str, properties: Properties) -> Place:
@@ -201,14 +240,14 @@ def _steps(path: str) -> tuple[str, ...]:
     return tuple(steps)
 
 
-def _order(given: object, properties: Properties, ignores: Ignores) -> tuple[Order, ...]:
+def _order(given: object, model: FilteredModel, ignores: Ignores) -> tuple[Order, ...]:
     terms = order_terms(given)
     if len(terms) > MAX_ORDER:
         raise InvalidFilter(f"order must not have more than {MAX_ORDER} properties.")
     # If a property is named twice, the first one counts.
     ordered: dict[Place, Order] = {}
     for term in terms:
-        if parsed := _order_term(term, properties, ignores):
+        if parsed := _order_term(term, model, ignores):
             ordered.setdefault(parsed.place, parsed)
     return tuple(ordered.values())
 
@@ -231,7 +270,7 @@ def _nearest_first(where: Where) -> tuple[Order, ...]:
     )
 
 
-def _order_term(term: object, properties: Properties, ignores: Ignores) -> Order | None:
+def _order_term(term: object, model: FilteredModel, ignores: Ignores) -> Order | None:
     words = term.split(maxsplit=2) if isinstance(term, str) else []
     if len(words) not in (1, 2):
         raise InvalidFilter(
@@ -242,8 +281,8 @@ def _order_term(term: object, properties: Properties, ignores: Ignores) -> Order
         raise InvalidFilter(f'The order "{quote(term)}" has invalid direction')
     if ignores(words[0]):
         return None
-    place = _place(words[0], properties)
-    if not place.steps and properties[place.property].shape is not Shape.SCALAR:
+    place, kind = read_place(words[0], model)
+    if not place.steps and kind.shape is not Shape.SCALAR:
         name = quote(words[0])
         raise InvalidFilter(f"order: {name} has no order; name a path in it, or use near.")
     return Order(place, direction == "DESC")

@@ -9,7 +9,7 @@ from app.times import iso_time
 
 from .operators import IGNORING_CASE
 from .patterns import DELIMITED, REGEXP
-from .tree import Comparison, Group, Near, Order, Pattern, Where
+from .tree import Comparison, Group, Near, Order, Pattern, Related, Where
 
 # Operators whose names do not say that they ignore the case, unlike `ilike`.
 WITH_OPTIONS = {word for word, meant in IGNORING_CASE.items() if word != meant}
@@ -22,6 +22,8 @@ def remote_where(where: Where) -> dict[str, object]:
     for condition in where:
         if isinstance(condition, Group):
             asked[condition.operator] = [remote_where(inner) for inner in condition.wheres]
+        elif isinstance(condition, Related):
+            raise TypeError(f"{condition.path}: rows of a data source have no relations")
         else:
             operands.setdefault(str(condition.place), {}).update(_operands(condition))
     for name, words in operands.items():

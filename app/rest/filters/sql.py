@@ -7,7 +7,7 @@ ignores the case of A to Z, and null differs from every value.
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import pi, sin
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, String, func, literal
@@ -17,7 +17,7 @@ from app.database.columns import Position, unit_vector
 
 from .kinds import BOOLEAN, NUMBER, TEXT, Kind, Shape
 from .patterns import NEGATED, PATTERN_OPERATORS, Alternative, LikePattern
-from .tree import Comparison, Group, Near, Order, Pattern, Place, Where, WhereNode
+from .tree import Comparison, Group, Near, Order, Pattern, Place, Related, Where, WhereNode
 
 # The range of a 32-bit column.
 INT32 = range(-(2**31), 2**31)
@@ -35,6 +35,31 @@ Columns = Mapping[str, Column]
 Operands = Mapping[str, Operand]
 
 
+class RelatedSql(Protocol):
+    """SQL about the rows that relations lead to."""
+
+    def condition(self, related: Related) -> ColumnElement[bool]:
+        """Return a condition on related rows."""
+
+    def values(self, place: Place) -> list[Operand]:
+        """Return the values to order by of a place in a related row; NULL if there is none."""
+
+
+class NoRelations:
+    """SQL of filters without relations."""
+
+    def condition(self, related: Related) -> ColumnElement[bool]:
+        """Raise TypeError."""
+        raise TypeError(f"{related.path} cannot be used in this filter")
+
+    def values(self, place: Place) -> list[Operand]:
+        """Raise TypeError."""
+        raise TypeError(f"{place} cannot be used in this filter")
+
+
+NO_RELATIONS = NoRelations()
+
+
 class SqlTarget(NamedTuple):
     """The left side of a comparison: a column, or a path in a JSON column."""
 
@@ -42,29 +67,44 @@ class SqlTarget(NamedTuple):
     is_null: ColumnElement[bool]
 
 
-def conditions(where: Where, columns: Operands) -> list[ColumnElement[bool]]:
+def conditions(
+    where: Where, columns: Operands, related: RelatedSql = NO_RELATIONS
+) -> list[ColumnElement[bool]]:
     """Return the conditions on the columns of the properties; all of them must hold."""
-    return [_condition(condition, columns) for condition in where]
+    return [_condition(condition, columns, related) for condition in where]
 
 
-def orders(order: Iterable[Order], columns: Columns) -> list[Operand]:
+def orders(
+    order: Iterable[Order], columns: Columns, related: RelatedSql = NO_RELATIONS
+) -> list[Operand]:
     """Return the columns and values to order by."""
-    return [value for term in order for value in _order(term, columns)]
+    return [value for term in order for value in _order(term, columns, related)]
 
 
-def _condition(condition: WhereNode, columns: Operands) -> ColumnElement[bool]:
+def values(place: Place, columns: Operands) -> list[Operand]:
+    """Return the values to order by of a property, or of a path in it."""
+    column = columns[place.property]
+    if place.steps:
+        # Numbers sort before text; one of the two is NULL.
+        return [_at_path(column, place.steps, kind) for kind in (TEXT, NUMBER)]
+    return [column]
+
+
+def _condition(condition: WhereNode, columns: Operands, related: RelatedSql) -> ColumnElement[bool]:
     match condition:
         case Group("and", wheres):
-            return sa.and_(sa.true(), *(_all(where, columns) for where in wheres))
+            return sa.and_(sa.true(), *(_all(where, columns, related) for where in wheres))
         case Group(_, wheres):
-            return sa.or_(sa.false(), *(_all(where, columns) for where in wheres))
+            return sa.or_(sa.false(), *(_all(where, columns, related) for where in wheres))
+        case Related():
+            return related.condition(condition)
         case Comparison(place, kind, word, operand):
             operators = ARRAY_OPERATORS if kind.shape is Shape.ARRAY else OPERATORS
             return operators[word](_target(place, kind, columns), operand)
 
 
-def _all(where: Where, columns: Operands) -> ColumnElement[bool]:
-    return sa.and_(sa.true(), *conditions(where, columns))
+def _all(where: Where, columns: Operands, related: RelatedSql) -> ColumnElement[bool]:
+    return sa.and_(sa.true(), *conditions(where, columns, related))
 
 
 def _target(place: Place, kind: Kind, columns: Operands) -> SqlTarget:
@@ -220,14 +260,13 @@ ARRAY_OPERATORS: dict[str, Operator] = {
 }
 
 
-def _order(term: Order, columns: Columns) -> list[Operand]:
-    column, steps = columns[term.place.property], term.place.steps
+def _order(term: Order, columns: Columns, related: RelatedSql) -> list[Operand]:
     if term.near:
-        return [_squared_chord(column, term.near)]
-    if steps:
-        # Numbers sort before text; one of the two is NULL.
-        return [_directed(_at_path(column, steps, kind), term, True) for kind in (TEXT, NUMBER)]
-    return [_directed(column, term, bool(column.nullable))]
+        return [_squared_chord(columns[term.place.property], term.near)]
+    if term.place.relations:
+        return [_directed(value, term, True) for value in related.values(term.place)]
+    is_nullable = bool(term.place.steps) or bool(columns[term.place.property].nullable)
+    return [_directed(value, term, is_nullable) for value in values(term.place, columns)]
 
 
 def _directed(value: Operand, term: Order, is_nullable: bool) -> Operand:

@@ -1,6 +1,6 @@
 """A parsed filter: plain nodes that depend on neither a database nor a request."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .kinds import Kind
@@ -12,16 +12,26 @@ MAX_LIMIT = 1000
 OTHERS = "$others"
 
 
+# The names of relations that lead from a row to another one, in order: `site.organization`.
+RelationPath = tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Place:
     """A property, or a path into an object: `address.city` has the step `city`."""
 
     property: str
     steps: tuple[str, ...] = ()
+    # The relations to one that lead to the row with the property.
+    relations: RelationPath = ()
+
+    def own_name(self) -> str:
+        """Return the name that clients use in the row that has the property."""
+        return ".".join(self.steps if self.property == OTHERS else (self.property, *self.steps))
 
     def __str__(self) -> str:
         """Return the name that clients use."""
-        return ".".join(self.steps if self.property == OTHERS else (self.property, *self.steps))
+        return ".".join((*self.relations, self.own_name()))
 
 
 @dataclass(frozen=True)
@@ -64,7 +74,22 @@ class Group:
     wheres: "tuple[Where, ...]"
 
 
-WhereNode = Comparison | Group
+@dataclass(frozen=True)
+class Related:
+    """A condition on the rows that a relation leads to.
+
+    The quantifier is `some`, `none` or `every`; `exists` is `some` or `none` without conditions.
+    """
+
+    # From the model of the filter; the last one is the relation.
+    path: RelationPath
+    quantifier: str
+    where: "Where"
+    # Whether the ids of the rows are in an array.
+    is_array: bool = False
+
+
+WhereNode = Comparison | Group | Related
 # The conditions in one JSON object, all of which must hold.
 Where = tuple[WhereNode, ...]
 
@@ -95,6 +120,8 @@ class Filter:
     withheld: Collection[str] = ()
     # Properties that includes read although `fields` or `withheld` leaves them out.
     kept: Collection[str] = ()
+    # The relations in `where` and `order`, as often as they occur.
+    relations: tuple[RelationPath, ...] = ()
 
     @property
     def has_limit(self) -> bool:
@@ -103,10 +130,35 @@ class Filter:
 
 
 def comparisons(where: Where) -> Iterator[Comparison]:
-    """Yield the comparisons of a `where` at any depth, in order."""
+    """Yield the comparisons of a `where` at any depth, those of related rows too, in order."""
     for condition in where:
         if isinstance(condition, Comparison):
             yield condition
+        elif isinstance(condition, Related):
+            yield from comparisons(condition.where)
         else:
             for inner in condition.wheres:
                 yield from comparisons(inner)
+
+
+def related_conditions(where: Where) -> list[Related]:
+    """Return the conditions of a `where` on related rows, at any depth, in order."""
+    found = list[Related]()
+    for node in where:
+        match node:
+            case Group(wheres=wheres):
+                for inner in wheres:
+                    found += related_conditions(inner)
+            case Related(where=inner):
+                found += [node, *related_conditions(inner)]
+    return found
+
+
+def relation_paths(where: Where, places: Iterable[Place]) -> tuple[RelationPath, ...]:
+    """Return the relations of a `where` and those that lead to places, as often as they occur."""
+    found = list[RelationPath]()
+    for related in related_conditions(where):
+        found += [related.path]
+    for place in places:
+        found += [place.relations[: step + 1] for step in range(len(place.relations))]
+    return tuple(found)

@@ -14,7 +14,7 @@ from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple, TypeVar
 
 from flask import current_app
-from sqlalchemy import ColumnElement, Connection, Result, bindparam
+from sqlalchemy import ColumnElement, Connection, Result
 from sqlalchemy.sql.visitors import iterate
 
 from app.access.policy import Grant
@@ -30,6 +30,7 @@ from app.ids import Id
 from app.rest.filters.columns import is_json, is_text
 from app.rest.filters.tree import Filter
 
+from .grants import ALL_ROWS, NO_GRANTS, OWN_ROWS, OWNER, GeneralGrants, RelatedGrants
 from .values import Element, Row, Statement
 
 #: Maximum included objects of a response; each counts as often as it occurs.
@@ -165,8 +166,9 @@ class Budget:
 
 
 Read = TypeVar("Read")
-# Returns the statement for rows that meet conditions; it may have parameters.
-Build = Callable[[list[ColumnElement[bool]]], Statement]
+# Returns the statement for rows that meet conditions, with the related rows that grants cover; it
+# may have parameters.
+Build = Callable[[list[ColumnElement[bool]], RelatedGrants], Statement]
 
 
 def max_characters(column: Element) -> int:
@@ -179,8 +181,9 @@ def max_characters(column: Element) -> int:
 class KeptStatement:
     """A statement for rows that callers may read, compiled at its second execution.
 
-    It has one version for callers who may read all rows, and one for those who may read their own;
-    building it would be most of the work of a short response.
+    It has one version for callers who may read all rows, and one for those who may read their own,
+    for the rows and for each relation of the filter; building it would be most of the work of a
+    short response.
     """
 
     def __init__(self, owner: AnyColumn | None, build: Build, reader: RowReader) -> None:
@@ -188,8 +191,8 @@ class KeptStatement:
         self._owner = owner
         self._build = build
         self._reader = reader
-        # By whether only the caller's own rows are permitted.
-        self._executed: set[bool] = set()
+        # By whether only the caller's own rows are permitted, and by the related ones that are.
+        self._executed: set[tuple[bool, GeneralGrants]] = set()
 
     def read(
         self,
@@ -197,24 +200,27 @@ class KeptStatement:
         values: Mapping[str, object],
         characters: int,
         read: Callable[[Iterable[Row]], Read],
+        related: RelatedGrants = NO_GRANTS,
     ) -> Read:
-        """Execute it in the scope of a grant, with values for its parameters.
+        """Execute it in the scope of a grant and those of relations, with values for parameters.
 
         Returns the result of a function of its rows, which may have `characters` in all.
         """
         in_parts = _is_read_in_parts(characters)
-        own = grant.only_own and self._owner is not None
-        if not in_parts and (own or not grant.scope(self._owner)):
-            if own in self._executed and (prepared := _prepare(self, own)):
-                return prepared.read({**values, "owner": grant.user_id}, read)
-            self._executed.add(own)
-        statement = self._build(grant.scope(self._owner))
+        own, general = grant.only_own and self._owner is not None, related.general
+        if not in_parts and general is not None and (own or not grant.scope(self._owner)):
+            version = own, general
+            if version in self._executed and (prepared := _prepare(self, version)):
+                return prepared.read({**values, OWNER: grant.user_id}, read)
+            self._executed.add(version)
+        statement = self._build(grant.scope(self._owner), related)
         return read_rows(self._reader, statement, values, characters, read)
 
-    def prepare(self, own: bool) -> PreparedStatement | None:
-        """Compile it for callers who may read their own rows, or all; None if impossible."""
-        own_rows = [self._owner == bindparam("owner")] if own and self._owner is not None else []
-        statement = self._build(own_rows)
+    def prepare(self, version: tuple[bool, GeneralGrants]) -> PreparedStatement | None:
+        """Compile a version of it; None if impossible."""
+        own, general = version
+        permitted = (OWN_ROWS if own else ALL_ROWS).scope(self._owner)
+        statement = self._build(permitted, RelatedGrants(dict(general), general))
         # SQLAlchemy writes lists of values into a statement at each execution.
         has_lists = any(getattr(part, "expanding", False) for part in iterate(statement))
         return None if has_lists else self._reader.prepare(statement)

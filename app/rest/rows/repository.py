@@ -35,6 +35,7 @@ from app.rest.filters.columns import is_json, is_text
 from app.rest.filters.tree import Filter
 
 from .dependents import have_dependents, released_dependents
+from .grants import RelatedGrants, Relations
 from .pages import Page, RowSize, max_characters, read_page, read_rows, size_of_names
 from .values import Condition, Conditions, Element, NewRow, Row, Statement, Values
 
@@ -57,20 +58,22 @@ class Repository:
                 return rows
     """
 
-    # The body's property that `prepare_insert` or `prepare_update` hashes: requests with it are
-    # queued.
+    # The property of bodies that is hashed: requests with it are queued.
     hashed: ClassVar[str | None] = None
     # Properties whose changes do further work that a rollback does not undo, such as counting a use
     # of a throttle.
     irreversible: ClassVar[frozenset[str]] = frozenset()
-    # Whether a rollback undoes what is written.
-    is_transactional: ClassVar[bool] = True
+    # Whether the rows are in the database: a rollback undoes what is written, and filters may use
+    # relations that lead to them.
+    in_database: ClassVar[bool] = True
     # Whether standbys may answer reads, which then may be older.
     may_lag: ClassVar[bool] = True
     # The condition that no row meets.
     nothing: Condition = false()
     # Runs the statements that read rows.
     reader: RowReader = PRIMARY
+    # The relations that filters use; set by the collection.
+    relations: Relations
 
     def __init__(
         self,
@@ -136,11 +139,15 @@ class Repository:
         characters = self.characters(filter_, most)
         return read_rows(self.reader, statement, {"limit_": most}, characters, read)
 
-    def page_statement(self, conditions: Conditions, filter_: Filter) -> Statement:
+    def page_statement(
+        self, conditions: Conditions, filter_: Filter, related: RelatedGrants | None = None
+    ) -> Statement:
         """Return the statement for a page of rows and one more row."""
-        query = self._all_rows if filter_.fields is None else self._selected(filter_)
-        query = query.where(*conditions, *self.conditions(filter_))
-        page = query.order_by(*self.order(filter_)).limit(LIMIT)
+        query = self._all_rows
+        if filter_.fields is not None:
+            query = select(*self.columns_for(filter_)).where(*self.restriction)
+        query = query.where(*conditions, *self.conditions(filter_, related))
+        page = query.order_by(*self.order(filter_, related)).limit(LIMIT)
         return page.offset(filter_.skip) if filter_.skip else page
 
     def row_size(self, filter_: Filter) -> RowSize:
@@ -164,16 +171,15 @@ class Repository:
             return self._max_characters.keys() & {*filter_.withheld} - {*filter_.kept}
         return self._max_characters.keys() - filter_.fields - {*filter_.kept}
 
-    def _selected(self, filter_: Filter) -> Statement:
-        return select(*self.columns_for(filter_)).where(*self.restriction)
+    def conditions(self, filter_: Filter, related: RelatedGrants | None = None) -> list[Condition]:
+        """Return the conditions for the rows that a filter selects, as `relations.sql` does."""
+        found = self.relations.sql(filter_, related)
+        return sql.conditions(filter_.where, self._properties, found)
 
-    def conditions(self, filter_: Filter) -> list[ColumnElement[bool]]:
-        """Return the conditions for the rows that a filter selects."""
-        return sql.conditions(filter_.where, self._properties)
-
-    def order(self, filter_: Filter) -> list[Element]:
+    def order(self, filter_: Filter, related: RelatedGrants | None = None) -> list[Element]:
         """Return the columns to order by, ending with the id, so that pages do not overlap."""
-        return [*sql.orders(filter_.order, self._properties), self._by_id]
+        found = self.relations.sql(filter_, related)
+        return [*sql.orders(filter_.order, self._properties, found), self._by_id]
 
     def columns_for(self, filter_: Filter) -> list[Element]:
         """Return the columns to select; NULL for text and JSON that the filter leaves out."""

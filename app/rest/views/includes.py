@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import FromClause, func, select
 
-from app.access.policy import Grant, find_grant
+from app.access.policy import Grant
 from app.database.columns import AnyColumn
 from app.database.dialects import Among
 from app.database.ids import key_value
@@ -16,7 +16,9 @@ from app.ids import Id
 from app.rest.collection import Collection, served_collections
 from app.rest.filters.bounds import check_cost
 from app.rest.filters.tree import Filter
+from app.rest.related_rows import grant_to_related
 from app.rest.relations import Relation
+from app.rest.rows.grants import RelatedGrants
 from app.rest.rows.pages import KeptStatement, RowSize
 from app.rest.rows.repository import LIMIT
 from app.rest.rows.values import Conditions, Row, Statement
@@ -89,22 +91,9 @@ class Include:
         [name] = _embedding_properties(self.parent, self.relation)
         return self.parent.visibility.inner.get(name)
 
-    def grant(self, method: str) -> Grant | None:
-        """Return the caller's grant for a method of the target; raise the access error.
-
-        None if nothing is included: if the target differs between rows, or if the parent's rules
-        decide on most includes but not on this one, such as of users.
-        """
-        if not self._may_be_none:
-            return self.target.related_grant(method, self.path)
-        grant = find_grant(self.target.name, method)
-        return grant if grant.decision else None
-
-    @cached_property
-    def _may_be_none(self) -> bool:
-        """Whether the caller may lack a grant without an error."""
-        may_be_none = self.relation.has_types or self.parent.resource.ruled_by_parent
-        return may_be_none and not self.target.resource.ruled_by_parent
+    def grant(self) -> Grant | None:
+        """Return the caller's grant for the rows, as `grant_to_related` does."""
+        return grant_to_related(self.parent, self.relation, self.target, self.path)
 
     def values(self, rows: Sequence[Row]) -> list[Any]:
         """Return the values of the relation's attribute in the rows that it is included into."""
@@ -129,30 +118,31 @@ class Include:
         column = self.target.rows.column(self.relation.foreign_key)
         return [key_value(column, row.id) for row in rows]
 
-    def _select_by_id(self, conditions: Conditions) -> Statement:
+    def _select_by_id(self, conditions: Conditions, related: RelatedGrants) -> Statement:
         """Return the statement for rows with these ids, in the filter's order if it matters."""
         rows = self.target.rows
         # A single row for each id needs no order.
         is_ordered = self.filter_.order and self.relation.many
         return (
             select(*rows.columns_for(self.filter_))
-            .where(Among(rows.key, IDS), *self._selected(conditions))
-            .order_by(*(rows.order(self.filter_) if is_ordered else ()))
+            .where(Among(rows.key, IDS), *self._selected(conditions, related))
+            .order_by(*(rows.order(self.filter_, related) if is_ordered else ()))
             .limit(LIMIT)
         )
 
-    def _select_of_parents(self, conditions: Conditions) -> Statement:
+    def _select_of_parents(self, conditions: Conditions, related: RelatedGrants) -> Statement:
         """Return the statement for the rows of several parents; limit and skip apply to each.
 
         Each row has the id of its parent as `parent_`, and its position among that parent's rows.
         """
         rows, filter_ = self.target.rows, self.filter_
         table, parent = self._with_links()
-        rank = func.row_number().over(partition_by=parent, order_by=rows.order(filter_))
+        order = rows.order(filter_, related)
+        rank = func.row_number().over(partition_by=parent, order_by=order)
         numbered = (
             select(rows.key.label("id_"), parent.label("parent_"), rank.label("rank_"))
             .select_from(table)
-            .where(Among(parent, IDS), *self._of_type(), *self._selected(conditions))
+            .where(Among(parent, IDS), *self._of_type(), *self._selected(conditions, related))
             .subquery()
         )
         page = numbered.c.rank_.between(filter_.skip + 1, filter_.skip + filter_.limit)
@@ -170,9 +160,9 @@ class Include:
             return []
         return [self.target.rows.column(relation.discriminator) == relation.type_name]
 
-    def _selected(self, conditions: Conditions) -> Conditions:
+    def _selected(self, conditions: Conditions, related: RelatedGrants) -> Conditions:
         rows = self.target.rows
-        return [*conditions, *rows.conditions(self.filter_), *rows.restriction]
+        return [*conditions, *rows.conditions(self.filter_, related), *rows.restriction]
 
     def _with_links(self) -> tuple[FromClause, AnyColumn]:
         """Return the table of the target, and the column with the ids of its parents.

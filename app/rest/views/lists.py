@@ -17,6 +17,7 @@ from app.rest.collection import Collection
 from app.rest.filters.tree import Filter
 from app.rest.requests.parameters import Given, given_parameter, parse_parameter
 from app.rest.routing import requested_path
+from app.rest.rows.grants import NO_GRANTS, RelatedGrants
 from app.rest.rows.pages import KeptStatement, Page, read_page
 from app.rest.rows.values import Conditions, Statement, Values
 
@@ -60,11 +61,13 @@ class ListQuery:
         Those of a relation belong to the parent with this id.
         """
         values = {"limit_": self._most, "parent": parent_id}
-        return self._statement.read(grant, values, self._characters, self._read)
+        filter_ = self.filter_
+        related = self._rows.relations.grants(filter_) if filter_.relations else NO_GRANTS
+        return self._statement.read(grant, values, self._characters, self._read, related)
 
-    def _build(self, conditions: Conditions) -> Statement:
+    def _build(self, conditions: Conditions, related: RelatedGrants) -> Statement:
         of_parent = [self._belonging(bindparam("parent"))] if self._belonging else []
-        return self._rows.page_statement([*of_parent, *conditions], self.filter_)
+        return self._rows.page_statement([*of_parent, *conditions], self.filter_, related)
 
 
 def find_list(

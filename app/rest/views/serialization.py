@@ -18,6 +18,7 @@ from app.rest.relations import (
     REFERENCES_MANY,
     THROUGH,
 )
+from app.rest.rows.grants import NO_GRANTS
 from app.rest.rows.pages import JSON_COST, Budget
 from app.rest.rows.values import Row, Values
 
@@ -99,7 +100,7 @@ def _one(include: Include, found: Found, budget: Budget) -> Sequence[object]:
     if include.by_resource:
         return _one_of_any(include, found, budget)
     ids = include.values(found.rows)
-    related = _by_id(include, found.times_by(ids), "findById", budget)
+    related = _by_id(include, found.times_by(ids), budget)
     return [related.get(id) for id in ids]
 
 
@@ -115,7 +116,7 @@ def _one_of_any(include: Include, found: Found, budget: Budget) -> Sequence[obje
             times[resource][id] += count
     related: dict[tuple[str, Id | None], Values] = {}
     for resource, ids in times.items():
-        objects = _by_id(include.by_resource[resource], ids, "findById", budget)
+        objects = _by_id(include.by_resource[resource], ids, budget)
         related |= {(resource, id): object_ for id, object_ in objects.items()}
     return [related.get(reference) for reference in references]
 
@@ -135,7 +136,7 @@ def _referenced(include: Include, found: Found, budget: Budget) -> Sequence[obje
     times = Counter[Id]()
     for ids, count in zip(lists, found.times, strict=True):
         times.update(dict.fromkeys(ids, count))
-    related = _by_id(include, times, "find", budget)
+    related = _by_id(include, times, budget)
     place = {id: number for number, id in enumerate(related)}
     page = slice(filter_.skip, filter_.skip + filter_.limit)
 
@@ -186,7 +187,7 @@ def _to_many(include: Include, parents: Counter[Id], budget: Budget) -> dict[Id,
     `parents` maps ids to how often the object of each occurs in the response.
     """
     # SQLite would sort complete rows, including those beyond the limit.
-    found = _read(include, parents, "find", "parent_", budget).by("rank_")
+    found = _read(include, parents, "parent_", budget).by("rank_")
     grouped = defaultdict(list)
     objects = _serialize(include.target, found, include.filter_, include.inner, budget)
     for row, object_ in zip(found.rows, objects, strict=True):
@@ -194,31 +195,33 @@ def _to_many(include: Include, parents: Counter[Id], budget: Budget) -> dict[Id,
     return grouped
 
 
-def _by_id(include: Include, ids: Counter[Id], method: str, budget: Budget) -> dict[Id, Values]:
-    """Return objects by id on which the caller may call a method, in the filter's order.
+def _by_id(include: Include, ids: Counter[Id], budget: Budget) -> dict[Id, Values]:
+    """Return objects by id that the caller may read, in the filter's order.
 
     `ids` has how often each of them occurs in the response.
     """
-    found = _read(include, ids, method, "id", budget)
+    found = _read(include, ids, "id", budget)
     objects = _serialize(include.target, found, include.filter_, include.inner, budget)
     return {row.id: object_ for row, object_ in zip(found.rows, objects, strict=True)}
 
 
-def _read(include: Include, ids: Counter[Id], method: str, name: str, budget: Budget) -> Found:
-    """Read the rows of an include on which the caller may call a method.
+def _read(include: Include, ids: Counter[Id], name: str, budget: Budget) -> Found:
+    """Read the rows of an include that the caller may read.
 
     The value with this name says how often each occurs in the response: as often as its id.
     """
     values = {IDS: [id for id in ids if id is not None], "limit_": budget.objects + 1}
-    grant = include.grant(method)
+    grant, rows, filter_ = include.grant(), include.target.rows, include.filter_
+    related = rows.relations.grants(filter_) if filter_.relations else NO_GRANTS
     if grant is None:
         return Found([], [])
     budget.query(include.path)
     most = min(budget.objects + 1, len(ids) * include.most)
-    rows = include.statement.read(
+    found = include.statement.read(
         grant,
         values,
-        include.target.rows.characters(include.filter_, most),
+        rows.characters(filter_, most),
         partial(budget.read, include.path, include.row_size, ids, name),
+        related,
     )
-    return Found(rows, [ids[getattr(row, name)] for row in rows])
+    return Found(found, [ids[getattr(row, name)] for row in found])
