@@ -351,6 +351,8 @@ def test_the_example_of_the_document(project, secrets, monkeypatch):
 
 def test_the_test_in_the_document(project, monkeypatch):
     [example], [code] = (blocks("docs/fixtures.md", language) for language in ("json", "python"))
+    # The plugin would have a placeholder for it.
+    monkeypatch.setenv("ADA_PASSWORD", PASSWORD)
     tests = {}
     exec(code, tests)
-    tests["test_the_fixtures_can_be_loaded"](project({"library": example}), monkeypatch)
+    tests["test_the_fixtures_can_be_loaded"](project({"library": example}))

@@ -58,7 +58,7 @@ def test_a_new_project_passes_its_own_tests_and_checks(installed, project):
 def test_tests_of_a_new_project_import_its_modules(installed, project, tmp_path):
     copy = shutil.copytree(project, tmp_path / NAME)
     (copy / "tests" / "test_import.py").write_text(
-        "from models.book import books\n\n\ndef test_books(client):\n    assert books.name == 'books'\n"
+        "from models.book import books\n\ndef test_books(app):\n    assert books.name == 'books'\n"
     )
     done = run_pytest(installed, copy, "-q", "tests/test_import.py")
     assert done.returncode == 0, done.stdout + done.stderr
