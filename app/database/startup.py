@@ -63,16 +63,22 @@ def _warn_of_no_time_out(app: Flask, connection: Connection) -> None:
 
 
 def check_own_tables(app: Flask) -> None:
-    """Raise ConfigurationError if the database lacks tables or columns of the project.
+    """Call `require_own_tables`, unless a command other than `run` and `dev` runs.
 
-    Commands may run without them, such as the one that creates them; `run` and `dev` may not.
+    Such a command may be the one that creates the tables.
     """
     command = click.get_current_context(silent=True)
-    runs_command = command is not None and command.info_name not in {"dev", "run"}
+    if command is None or command.info_name in {"dev", "run"}:
+        require_own_tables(app)
+        with app.app_context():
+            # Forked processes must not share a connection.
+            db.engine.dispose()
+
+
+def require_own_tables(app: Flask) -> None:
+    """Raise ConfigurationError if the database lacks tables or columns of the project."""
     own = {**project_tables(), **app_metadata.of(app).tables}
-    if not own or runs_command:
-        return
-    if missing := sorted(_missing(app, own)):
+    if own and (missing := sorted(_missing(app, own))):
         raise ConfigurationError(
             f"the database has no {', '.join(missing)}: run `ostiary db migrate` and"
             " `ostiary db upgrade`"
@@ -81,10 +87,8 @@ def check_own_tables(app: Flask) -> None:
 
 def _missing(app: Flask, own: Mapping[str, Table]) -> Iterator[str]:
     """Yield tables, and columns as `table.column`, that the database lacks."""
-    with app.app_context():
-        with db.engine.connect() as connection:
-            found = inspect(connection).get_multi_columns(filter_names=list(own))
-        db.engine.dispose()
+    with app.app_context(), db.engine.connect() as connection:
+        found = inspect(connection).get_multi_columns(filter_names=list(own))
     stored = {name: {column["name"] for column in columns} for (_, name), columns in found.items()}
     for name, table in own.items():
         if name not in stored:

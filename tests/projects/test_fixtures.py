@@ -6,8 +6,10 @@ from contextlib import ExitStack
 from functools import partial
 
 import pytest
+from sqlalchemy import text
 
 from app.access.roles import Role
+from app.database.session import db
 from app.projects.fixtures.files import fixture_roles
 from app.projects.fixtures.loading import load_fixtures
 from tests.conftest import PASSWORD, Api
@@ -186,6 +188,22 @@ def test_fixtures_are_created_once_and_what_users_change_stays(project, secrets,
     assert "changed 1 (Book 1), left 13" in loaded(app, "--overwrite")
     assert call("GET", f"/books/{notes['id']}").json["title"] == "Notes"
     log_in(app, secrets)
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("command", ["load", "check"])
+def test_tables_that_differ_from_the_models_are_named_before_anything_is_loaded(project, command):
+    app = project(FILES)
+    with app.app_context(), db.engine.connect() as connection:
+        connection.execute(text("ALTER TABLE book DROP COLUMN pages"))
+
+    result = run(app, command)
+
+    assert result.exit_code == 1
+    assert result.output == (
+        "Error: the database has no book.pages: run `ostiary db migrate` and `ostiary db upgrade`\n"
+    )
+    assert not count(app, Role)
 
 
 @pytest.mark.both_databases
