@@ -214,7 +214,7 @@ def test_what_cannot_be_served_is_a_warning_with_its_place(
     for models, warning in WARNINGS:
         caplog.clear()
         with running_a_command():
-            make_app(MODELS_FOLDER=write_models(models))
+            make_app(MODELS_FOLDER=write_models(models), COMPATIBILITY="loopback3")
 
         assert [each for each in caplog.messages if warning in each], caplog.messages
         assert all(each.startswith("model note.json") for each in caplog.messages)
@@ -248,7 +248,8 @@ def test_a_table_that_does_not_fit_stops_the_start(make_models, make_app):
 
 
 def test_the_commands_check_list_and_show(make_models):
-    runner = make_models(LIBRARY, {"Book": {}, "Person": {"public": False}}).test_cli_runner()
+    config = {"Book": {}, "Person": {"public": False}}
+    runner = make_models(LIBRARY, config, COMPATIBILITY="loopback3").test_cli_runner()
 
     def run(*words):
         result = runner.invoke(args=["models", *words])
