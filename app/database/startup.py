@@ -12,7 +12,7 @@ from app.config import ConfigurationError
 
 from . import session
 from .dialects import begin
-from .faults import error_reason, is_refused_options
+from .faults import UNOPENED_FILE, error_reason, is_refused_options
 from .ids import stored_id_type
 from .metadata import app_metadata, project_tables
 from .session import db
@@ -32,7 +32,7 @@ def init_app(app: Flask) -> None:
             db.engine.dispose()
     except (SQLAlchemyError, ImportError, ValueError) as error:
         raise ConfigurationError(
-            f"the database cannot be used: {error_reason(error)}{_hint(error)}"
+            f"the database cannot be used: {error_reason(error)}{_hint(app, error)}"
         ) from None
     if app.config["READ_DATABASE_URL"]:
         # Imported only if there are standbys.
@@ -44,8 +44,11 @@ def init_app(app: Flask) -> None:
         )
 
 
-def _hint(error: Exception) -> str:
-    """Return advice about an error, if there is any."""
+def _hint(app: Flask, error: Exception) -> str:
+    """Return advice about an error, or the file that it is about, if there is any."""
+    if UNOPENED_FILE in error_reason(error):
+        with app.app_context():
+            return f": {db.engine.url.database}"
     if isinstance(error, ModuleNotFoundError) and error.name == "psycopg":
         return "; PostgreSQL needs the extra: `pip install 'ostiary[postgres]'`"
     return "; for PgBouncer set PGBOUNCER" if is_refused_options(error) else ""
