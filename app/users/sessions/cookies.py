@@ -103,8 +103,8 @@ def require_same_site() -> None:
     """Raise AccessDenied for a request known not to come from this site."""
     if not _is_same_site():
         raise AccessDenied(
-            f"A request with a cookie must come from a page of {_own_origin()}, which is PUBLIC_URL,"
-            " or of CORS_ORIGINS; localhost and 127.0.0.1 are different."
+            f"A request with a cookie must come from a page of PUBLIC_URL, {_own_origin()}, or of"
+            " CORS_ORIGINS; localhost and 127.0.0.1 are different."
         )
 
 
