@@ -1,14 +1,16 @@
 """JSON schemas of request bodies and responses, derived from marshmallow schemas."""
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import marshmallow
 from apispec.ext.marshmallow.common import make_schema_key
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
-from flask import Flask
+from flask import Flask, current_app
 
 from app.fields.base import Number
+from app.problems import describe_error
 from app.rest.collection import Collection, served_collections
 from app.rest.filters.tree import OTHERS
 from app.rest.relations import Relation
@@ -71,6 +73,18 @@ def _closed(
     }
 
 
+# The names of a resource's schemas.
+VARIANTS = (
+    *("{}", "{}WithRelations", "New{}", "{}Replacement", "{}Partial", "{}Upsert", "{}Filter"),
+    "{}Where",
+)
+# In place of a schema that cannot be described.
+ANY_OBJECT: DocumentPart = {
+    "type": "object",
+    "properties": {},
+    "additionalProperties": True,
+    "examples": [{}],
+}
 COMMON_SCHEMAS: dict[str, DocumentPart] = {
     "Count": _closed({"count": {"type": "integer", "minimum": 0, "examples": [1]}}),
     "Exists": _closed({"exists": {"type": "boolean", "examples": [True]}}),
@@ -105,6 +119,8 @@ class Schemas:
 
     def __init__(self, converter: OpenAPIConverter, app: Flask) -> None:
         self._converter = converter
+        # Sentences about what cannot be described.
+        self.problems: list[str] = []
         # With this type, apispec writes the bounds of a number.
         converter.field_mapping = {**converter.field_mapping, Number: ("number", None)}
         self._converter.add_attribute_function(  # type: ignore[no-untyped-call]
@@ -115,8 +131,28 @@ class Schemas:
         for resource in resources.values():
             self._add_resource(resource, resources)
 
+    @contextmanager
+    def tolerant(self, name: str) -> Iterator[None]:
+        """Note an error in a block, which a project's schema or field may have raised."""
+        try:
+            yield
+        except Exception as error:
+            self.problems.append(f"{name} cannot be described: {describe_error(error)}")
+
     def _add_resource(self, resource: Collection, related: Mapping[str, Collection]) -> None:
         """Add the schemas of a resource's requests and responses; `related` are all resources."""
+        name = model_name(resource)
+        self.named |= {variant.format(name): ANY_OBJECT for variant in VARIANTS}
+        with self.tolerant(resource.name):
+            described = self._describe(resource, related)
+            # Also that it can be written.
+            current_app.json.dumps(described)
+            self.named |= described
+
+    def _describe(
+        self, resource: Collection, related: Mapping[str, Collection]
+    ) -> dict[str, DocumentPart]:
+        """Return the schemas of a resource by name."""
         name = model_name(resource)
         schema, new = (
             self._convert(resource.schema),
@@ -127,7 +163,7 @@ class Schemas:
         nested = f"{name}WithRelations" if resource.resource.protected else name
         self._converter.refs[make_schema_key(resource.schema)] = nested
         response = _with_nulls(response_schema(_without_withheld(schema, resource)), resource)
-        self.named |= {
+        return {
             name: response,
             f"{name}WithRelations": _with_relations(response, resource, related),
             f"New{name}": request_schema(new),
@@ -188,7 +224,11 @@ class Schemas:
             return ref(model_name(rows))
         name = declared.__name__.removesuffix("Schema")
         # A schema used for bodies and responses has two names if they differ.
-        schema = variant(self._convert(declared()))
+        schema = ANY_OBJECT
+        with self.tolerant(name):
+            described = variant(self._convert(declared()))
+            current_app.json.dumps(described)
+            schema = described
         if self.named.setdefault(name, schema) != schema:
             name = f"{name}{ANSWER if variant is response_schema else BODY}"
             self.named.setdefault(name, schema)

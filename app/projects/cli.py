@@ -14,6 +14,7 @@ from app.definitions.related_models import USERS
 from app.definitions.served import Model, find_models
 from app.definitions.setup import report
 from app.fields.base import Field
+from app.openapi import undescribed
 from app.rest.collection import Collection
 from app.rest.endpoint import Endpoint, served_endpoints, switched_off
 from app.rest.views.collection import declared_endpoints
@@ -36,6 +37,8 @@ def check(strict: bool) -> None:
     problems = json_models.current.problems
     found = find_models()
     unknown = list(check_roles(current_app))
+    for problem in undescribed(current_app):
+        problems.warn("OpenAPI document", problem)
     report(current_app, problems)
     own = [model for model in found if model.file]
     resources = [(model.name, model.resource) for model in own if model.resource != USERS]
