@@ -43,7 +43,7 @@ def check(strict: bool) -> None:
     own = [model for model in found if model.file]
     resources = [(model.name, model.resource) for model in own if model.resource != USERS]
     permissions = check_permissions(current_app, resources)
-    for line in (*_not_served(found), *permissions, *unknown):
+    for line in (*_moved_users(), *_not_served(found), *permissions, *unknown):
         click.echo(line)
     verdict = "usable, with warnings" if problems.warnings else "all in order"
     click.echo(f"Checked {len(own)} models: {verdict}.")
@@ -89,6 +89,17 @@ def upgrade(ctx: click.Context) -> None:
     """
     for arguments in UPGRADE:
         current_app.cli.main(arguments, standalone_mode=False, obj=ctx.obj)
+
+
+def _moved_users() -> Iterator[str]:
+    """Yield where users are served, if a model that extends User gives them another path."""
+    declared, path = json_models.current.users, current_app.config["USERS_PATH"]
+    if declared and path != USERS:
+        root = current_app.config["REST_API_ROOT"]
+        yield (
+            f"{declared.name} extends User: all calls of users, such as login, are below"
+            f" {root}/{path}, and {root}/{USERS} is not served."
+        )
 
 
 def _not_served(found: Iterable[Model]) -> Iterator[str]:
