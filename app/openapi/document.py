@@ -93,8 +93,13 @@ def _paths(
                 endpoint = declared.get(rule.endpoint) or _undeclared(app, rule.endpoint)
                 operation = EndpointOperation(app, rule, verb, endpoint)
                 with schemas.tolerant(rule.endpoint):
-                    described = operation.describe(schemas, shared)
-                    app.json.dumps(described)
+                    responses = dict(shared)
+                    described = operation.describe(schemas, responses)
+                    # What it adds must be possible to write.
+                    app.json.dumps(
+                        [described, *(responses[key] for key in responses.keys() - shared.keys())]
+                    )
+                    shared |= responses
                     name = _unique(rule.endpoint, verb, names)
                     paths[path][verb.lower()] = {"operationId": name, **described}
     return paths

@@ -4,6 +4,7 @@ import pytest
 from marshmallow import fields as marshmallow_fields
 
 from app.access.rules import EVERYONE, READ, allow
+from app.errors import AccessDenied
 from app.fields import base as fields
 from app.rest.resource import Resource
 from app.rest.views.registration import register_resource
@@ -62,6 +63,9 @@ def app(make_app):
         reports.endpoint(name, READ, f"GET /{name}", answer=answer)(dict)
     bodies = ({"in": "query", "name": "x", "schema": {"default": object()}},)
     reports.endpoint("wide", READ, "GET /wide", parameters=bodies)(lambda: None)
+    odd = AccessDenied()
+    odd.details = {"odd": object()}
+    reports.endpoint("refused", READ, "GET /refused", errors=(odd,))(lambda: None)
     app = make_app()
     register_resource(app, reports)
     return app
@@ -73,6 +77,7 @@ NAMED = {
     "Odd": "TypeError: ",
     "Lost": "RegistryError: ",
     "reports.wide": "TypeError: ",
+    "reports.refused": "TypeError: ",
 }
 
 
