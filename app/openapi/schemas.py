@@ -79,12 +79,7 @@ VARIANTS = (
     "{}Where",
 )
 # In place of a schema that cannot be described.
-ANY_OBJECT: DocumentPart = {
-    "type": "object",
-    "properties": {},
-    "additionalProperties": True,
-    "examples": [{}],
-}
+ANY_OBJECT = _closed({}, additionalProperties=True, examples=[{}])
 COMMON_SCHEMAS: dict[str, DocumentPart] = {
     "Count": _closed({"count": {"type": "integer", "minimum": 0, "examples": [1]}}),
     "Exists": _closed({"exists": {"type": "boolean", "examples": [True]}}),
@@ -144,20 +139,14 @@ class Schemas:
         name = model_name(resource)
         self.named |= {variant.format(name): ANY_OBJECT for variant in VARIANTS}
         with self.tolerant(resource.name):
-            described = self._describe(resource, related)
-            # Also that it can be written.
-            current_app.json.dumps(described)
-            self.named |= described
+            self.named |= _written(self._describe(resource, related))
 
     def _describe(
         self, resource: Collection, related: Mapping[str, Collection]
     ) -> dict[str, DocumentPart]:
         """Return the schemas of a resource by name."""
         name = model_name(resource)
-        schema, new = (
-            self._convert(resource.schema),
-            self._convert(resource.create_schema),
-        )
+        schema, new = map(self._convert, (resource.schema, resource.create_schema))
         # Schemas that nest this one refer to it by name; nested objects have no protected
         # properties.
         nested = f"{name}WithRelations" if resource.resource.protected else name
@@ -226,9 +215,7 @@ class Schemas:
         # A schema used for bodies and responses has two names if they differ.
         schema = ANY_OBJECT
         with self.tolerant(name):
-            described = variant(self._convert(declared()))
-            current_app.json.dumps(described)
-            schema = described
+            schema = _written(variant(self._convert(declared())))
         if self.named.setdefault(name, schema) != schema:
             name = f"{name}{ANSWER if variant is response_schema else BODY}"
             self.named.setdefault(name, schema)
@@ -241,6 +228,12 @@ class Schemas:
             properties = _omit(converted["properties"], OTHERS)
             converted |= {"properties": properties, "additionalProperties": True}
         return {"description": text, **converted}
+
+
+def _written(part: DocumentPart) -> DocumentPart:
+    """Return a part of the document; raise TypeError unless it can be written."""
+    current_app.json.dumps(part)
+    return part
 
 
 def _resolve_names(text: str, subject: Collection) -> DocumentPart:
