@@ -27,18 +27,27 @@ class Problem(NamedTuple):
 
 
 class Problems:
-    """Collects problems, which are errors, and warnings; duplicates are dropped."""
+    """Collects problems, which are errors, and warnings; duplicates are dropped.
 
-    def __init__(self) -> None:
+    If lenient, as for applications of LoopBack 3, unknown names may be warnings.
+    """
+
+    def __init__(self, is_lenient: bool = False) -> None:
+        self._is_lenient = is_lenient
         # Dicts used as ordered sets.
         self.errors: dict[Problem, None] = {}
+        self._unknown: dict[Problem, None] = {}
         self.warned: dict[Problem, None] = {}
         self._logged = 0
 
     @property
     def found(self) -> list[str]:
-        """The problems as text."""
-        return list(map(str, self.errors))
+        """The problems as text.
+
+        Unknown names are only among them if there is no other problem: what they name may be in a
+        file that cannot be read.
+        """
+        return list(map(str, self.errors or self._unknown))
 
     @property
     def warnings(self) -> list[str]:
@@ -52,6 +61,17 @@ class Problems:
     def warn(self, path: str, message: str) -> None:
         """Add a warning."""
         self.warned[Problem(path, message)] = None
+
+    def add_unknown(self, path: str, message: str) -> None:
+        """Add a problem about the name of something that does not exist."""
+        self._unknown[Problem(path, message)] = None
+
+    def report_unknown(self, path: str, message: str, effect: str = "") -> None:
+        """Add such a problem; if lenient, a warning, which begins with the effect."""
+        if self._is_lenient:
+            self.warn(path, f"{effect}: {message}" if effect else message)
+        else:
+            self.add_unknown(path, message)
 
     def has_error(self, path: str) -> bool:
         """Return True if there is a problem at this path or below it."""

@@ -198,7 +198,10 @@ def test_the_token_middleware_has_defaults_for_missing_keys(create):
         ({"SERVICE_NAME": "x" * 65}, ["SERVICE_NAME"]),
         ({"SQLALCHEMY_DATABASE_URI": "oops://x"}, ["the database cannot be used"]),
         ({"SQLALCHEMY_DATABASE_URI": "ostiary.sqlite"}, ["the database cannot be used"]),
-        ({"SQLALCHEMY_DATABASE_URI": "sqlite:////nowhere/x.sqlite"}, ["unable to open"]),
+        (
+            {"SQLALCHEMY_DATABASE_URI": "sqlite:////nowhere/x.sqlite"},
+            ["unable to open database file: /nowhere/x.sqlite"],
+        ),
         (
             {"SQLALCHEMY_DATABASE_URI": "postgresql+psycopg://ada:hush@h:port/x"},
             ["the database cannot be used"],

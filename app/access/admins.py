@@ -28,7 +28,7 @@ def check_role_change(name: str, user_ids: Iterable[Id]) -> None:
     An admin may. Another caller may if it has the role itself and none of the users is an admin: no
     rule lets callers grant more than they have. Commands may.
     """
-    if _may_everything():
+    if may_everything():
         return
     if name == ADMIN or name not in current_identity().roles:
         raise AccessDenied(ONLY_OWN_ROLES)
@@ -43,9 +43,10 @@ def check_role_deletion(name: str) -> None:
     """
     check_role_change(name, ())
     with_role = RoleMapping.role_id == find_role(name), RoleMapping.user_id.in_(_ADMINS)
-    if not _may_everything() and db.session.scalar(select(exists().where(*with_role))):
+    if not may_everything() and db.session.scalar(select(exists().where(*with_role))):
         raise AccessDenied(ONLY_ADMINS)
 
 
-def _may_everything() -> bool:
+def may_everything() -> bool:
+    """Return True if the caller is an admin or a command."""
     return not has_request_context() or ADMIN in current_identity().roles

@@ -14,7 +14,7 @@ import click
 from app.projects.folder import project_folder
 from app.server import listening
 
-from .run import migrate_and_serve
+from .run import make_server, migrate_and_serve
 
 # Seconds between two checks of the files.
 INTERVAL = 0.3
@@ -31,6 +31,8 @@ def dev(ctx: click.Context) -> None:
     Also applies missing migrations at each start. HOST and PORT are the address.
     """
     listening.check_environment()
+    # Exits if another program uses the address, for which each start would fail.
+    make_server()
     click.echo(
         f"Serving on http://{listening.address()}. A change of the project's files starts it again;"
         " Ctrl-C ends it."

@@ -46,8 +46,13 @@ def migrate_and_serve(ctx: click.Context, **settings: object) -> None:
 
 
 def make_server(**settings: object) -> "Server":
-    """Return gunicorn with these settings; it reads its environment at import."""
+    """Return gunicorn with these settings; it reads its environment at import.
+
+    Exits with one sentence if another program uses its address.
+    """
     server: Server = import_module("app.commandline.server").Server(**settings)
+    if not server.cfg.reuse_port:
+        listening.check_free(server.cfg.address)
     return server
 
 

@@ -30,6 +30,8 @@ SQLITE_COLUMNS = re.compile(r"(\w+)\.(\w+)(?:, |$)")
 # PostgreSQL's not_null_violation, SQLite's, and SQLite's message about an added column.
 MISSING_VALUE = {"23502", "SQLITE_CONSTRAINT_NOTNULL"}
 MISSING_VALUE_IN_SQLITE = "Cannot add a NOT NULL column"
+# SQLite's message about a file in a folder that is missing or not writable, without its name.
+UNOPENED_FILE = "unable to open database file"
 # PgBouncer's message about the `options` of a connection.
 REFUSED_OPTIONS = "unsupported startup parameter"
 

@@ -12,7 +12,7 @@ from app.config import ConfigurationError
 
 from . import session
 from .dialects import begin
-from .faults import error_reason, is_refused_options
+from .faults import UNOPENED_FILE, error_reason, is_refused_options
 from .ids import stored_id_type
 from .metadata import app_metadata, project_tables
 from .session import db
@@ -32,7 +32,7 @@ def init_app(app: Flask) -> None:
             db.engine.dispose()
     except (SQLAlchemyError, ImportError, ValueError) as error:
         raise ConfigurationError(
-            f"the database cannot be used: {error_reason(error)}{_hint(error)}"
+            f"the database cannot be used: {error_reason(error)}{_hint(app, error)}"
         ) from None
     if app.config["READ_DATABASE_URL"]:
         # Imported only if there are standbys.
@@ -44,8 +44,11 @@ def init_app(app: Flask) -> None:
         )
 
 
-def _hint(error: Exception) -> str:
-    """Return advice about an error, if there is any."""
+def _hint(app: Flask, error: Exception) -> str:
+    """Return advice about an error, or the file that it is about, if there is any."""
+    if UNOPENED_FILE in error_reason(error):
+        with app.app_context():
+            return f": {db.engine.url.database}"
     if isinstance(error, ModuleNotFoundError) and error.name == "psycopg":
         return "; PostgreSQL needs the extra: `pip install 'ostiary[postgres]'`"
     return "; for PgBouncer set PGBOUNCER" if is_refused_options(error) else ""
@@ -63,16 +66,22 @@ def _warn_of_no_time_out(app: Flask, connection: Connection) -> None:
 
 
 def check_own_tables(app: Flask) -> None:
-    """Raise ConfigurationError if the database lacks tables or columns of the project.
+    """Call `require_own_tables`, unless a command other than `run` and `dev` runs.
 
-    Commands may run without them, such as the one that creates them; `run` and `dev` may not.
+    Such a command may be the one that creates the tables.
     """
     command = click.get_current_context(silent=True)
-    runs_command = command is not None and command.info_name not in {"dev", "run"}
+    if command is None or command.info_name in {"dev", "run"}:
+        require_own_tables(app)
+        with app.app_context():
+            # Forked processes must not share a connection.
+            db.engine.dispose()
+
+
+def require_own_tables(app: Flask) -> None:
+    """Raise ConfigurationError if the database lacks tables or columns of the project."""
     own = {**project_tables(), **app_metadata.of(app).tables}
-    if not own or runs_command:
-        return
-    if missing := sorted(_missing(app, own)):
+    if own and (missing := sorted(_missing(app, own))):
         raise ConfigurationError(
             f"the database has no {', '.join(missing)}: run `ostiary db migrate` and"
             " `ostiary db upgrade`"
@@ -81,10 +90,8 @@ def check_own_tables(app: Flask) -> None:
 
 def _missing(app: Flask, own: Mapping[str, Table]) -> Iterator[str]:
     """Yield tables, and columns as `table.column`, that the database lacks."""
-    with app.app_context():
-        with db.engine.connect() as connection:
-            found = inspect(connection).get_multi_columns(filter_names=list(own))
-        db.engine.dispose()
+    with app.app_context(), db.engine.connect() as connection:
+        found = inspect(connection).get_multi_columns(filter_names=list(own))
     stored = {name: {column["name"] for column in columns} for (_, name), columns in found.items()}
     for name, table in own.items():
         if name not in stored:

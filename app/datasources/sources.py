@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from threading import BoundedSemaphore
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from flask import Flask, current_app
 
@@ -83,12 +84,18 @@ def call_remote(source: str, function: str, send: Callable[[], Result]) -> Resul
         raise ValidationError({function: [str(error)]}) from None
     except ConnectorError as error:
         status = getattr(error, "status_code", None)
-        kind = type(error).__name__
-        current_app.logger.warning("data source %s.%s: %s %s", source, function, kind, status)
+        kind, where = type(error).__name__, status or _host(error)
+        current_app.logger.warning("data source %s.%s: %s %s", source, function, kind, where)
         late = isinstance(error, CallTimeoutError)
         raise (RemoteTimeout() if late else RemoteError(status)) from None
     finally:
         calls.release()
+
+
+def _host(error: ConnectorError) -> str:
+    """Return the host and port of the request that failed."""
+    _, _, url = (error.request or "").partition(" ")
+    return urlsplit(url).netloc.rpartition("@")[2]
 
 
 def _record_call(source: str, function: str) -> None:

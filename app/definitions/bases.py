@@ -165,7 +165,7 @@ def _chain(source: Source, sources: Mapping[str, Source]) -> tuple[list[Source],
         source.declared["base"].add(f"{base} extends itself")
     elif base.lower() not in known:
         meant = suggest(base, [*sources, *BUILT_IN], MISSPELT)
-        chain[-1].declared["base"].add(f"there is no model {base!r} to extend{meant}")
+        chain[-1].declared["base"].add_unknown(f"there is no model {base!r} to extend{meant}")
     return chain, known.get(base.lower(), PERSISTED[0])
 
 

@@ -86,7 +86,7 @@ def _check_scope(definition: Definition) -> None:
 def _check_methods(
     definition: Definition, models: Models, resolved: ResolvedRelations, usual: Resource
 ) -> None:
-    """Warn of methods that do not exist."""
+    """Report methods that do not exist."""
     if definition.source.code.is_file():
         # The methods that the code adds are not known until it is called.
         return

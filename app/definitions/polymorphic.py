@@ -74,7 +74,7 @@ class PolymorphicRelations:
         target = self._models.find(relation.mapping.get("model"))
         if target is None:
             model = relation.mapping.get("model")
-            relation["model"].warn(f"is not served: there is no model {model!r}")
+            relation["model"].report_unknown(f"there is no model {model!r}", "is not served")
             return None
         link = self.reference(target, key, relation)
         if link is None:

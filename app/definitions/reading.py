@@ -11,7 +11,7 @@ from app.problems import MISSPELT, Problems, suggest
 from app.properties.declaration import Declaration
 from app.rest.resource import Resource
 from app.rest.shared_methods import PROTOTYPE
-from app.settings import ALLOW, Settings
+from app.settings import ALLOW, Settings, is_compatible
 from app.state import AppState
 from app.users.resource import users
 
@@ -111,7 +111,7 @@ json_models = AppState("models", factory=lambda _app: Models())
 
 def read_folder(app: Flask, folder: Path) -> Models:
     """Read the files; collect the models with rows, and the model of users."""
-    models = Models()
+    models = Models(problems=Problems(is_lenient=is_compatible(app.config)))
     sources = read_models(folder, models.problems)
     models.modules = import_modules(app, folder, models.problems)
     beside = {source.code.stem for source in sources.values()}
@@ -232,7 +232,7 @@ def _warn_of_entries(config: Declaration, sources: Mapping[str, Source]) -> None
         if name in sources or name in NOT_MODELS:
             continue
         if name not in BUILT_IN:
-            config[name].warn(f"there is no such model{suggest(name, sources, MISSPELT)}")
+            config[name].report_unknown(f"there is no such model{suggest(name, sources, MISSPELT)}")
         elif name != USER and config[name].mapping.get("acls"):
             reason = "only admins may call it" if name in RESOURCES else f"{name} is not served"
             config[name]["acls"].warn(f"is without effect: {reason}")

@@ -118,7 +118,10 @@ class Relations:
         target = self._models.find(model)
         if target is None:
             meant = suggest(str(model), self._models.names, MISSPELT)
-            relation["model"].warn(f"is not served: there is no model {model!r}{meant}")
+            reason = f"there is no model {model!r}{meant}"
+            if str(model).lower() in self._required:
+                reason = f"the model {model} has no rows in the database"
+            relation["model"].report_unknown(reason, "is not served")
             return None
         return self._link(definition, name, target, relation) if _has_names(relation) else None
 
@@ -170,7 +173,7 @@ class Relations:
         to_users = _keys_to_users(definition, links)
         if definition.owner and definition.owner not in to_users:
             known = ", ".join(to_users) or "none"
-            definition.at("owner").add(
+            definition.at("owner").add_unknown(
                 f"{definition.owner!r} is no belongsTo relation to users; there are {known}"
             )
             return None

@@ -7,6 +7,7 @@ from marshmallow import ValidationError
 
 from app.access.rules import EVERYONE, OWNER, Rule, allow, parse_rules
 from app.ids import IdForm
+from app.problems import suggest
 from app.properties.declaration import Declaration, JsonObject
 from app.rest.shared_methods import ALIASES, PROTOTYPE
 
@@ -30,7 +31,7 @@ def read_rules(definition: Definition, id_form: IdForm) -> list[PlacedRule]:
 def applicable_rules(definition: Definition, methods: Mapping[str, bool]) -> list[Rule]:
     """Return the rules of a model; `methods` maps each method to whether its rows have owners.
 
-    Rules for methods that do not exist are left out, with a warning.
+    Rules for methods that do not exist are left out, and reported.
     """
     rules = [allow(EVERYONE)] if definition.allows_by_default else []
     for placed in definition.rules:
@@ -123,7 +124,8 @@ def _applicable(placed: PlacedRule, methods: Mapping[str, bool]) -> Collection[s
     """Return those methods of a rule to which it can apply."""
     declared, rule = placed
     for name in sorted(rule.properties - methods.keys() - {"*"}):
-        declared["property"].warn(f"there is no method {name}{_meant(name, methods)}")
+        meant = _meant(name, methods) or suggest(name, methods)
+        declared["property"].report_unknown(f"there is no method {name}{meant}")
     names = rule.properties & (methods.keys() | {"*"})
     return _owned(names, methods, declared) if rule.principal == OWNER else names
 

@@ -189,7 +189,8 @@ def _check_default_includes(collection: Collection, definition: Definition) -> N
     try:
         parse_includes(collection, collection.parse(None))
     except InvalidFilter as error:
-        definition.at("scope")["include"].warn(f"is ignored: {error.description}")
+        included = definition.at("scope")["include"]
+        included.report_unknown(str(error.description), "is ignored")
         definition.scope.pop("include")
 
 

@@ -27,12 +27,13 @@ class Switches:
         self.disabled |= _disabled(declared[DISABLED])
 
     def usable(self, endpoints: Sequence[Endpoint]) -> dict[str, bool]:
-        """Return the methods that are switched off and on, of all given; warn of unknown names."""
+        """Return the methods that are switched off and on, of all given; report unknown names."""
         switches = {**self.shared, **self.disabled}
         values = {name: declared.value is True for name, declared in switches.items()}
-        for name, reason in ineffective(endpoints, values):
-            switches[name].warn(reason)
         unknown = unknown_methods(endpoints, values)
+        for name, reason in ineffective(endpoints, values):
+            switch = switches[name]
+            (switch.report_unknown if name in unknown else switch.warn)(reason)
         return {name: value for name, value in values.items() if name not in unknown}
 
 

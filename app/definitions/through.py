@@ -38,13 +38,15 @@ class ManyToMany:
     def link(
         self, own: RelatedModel, target: RelatedModel, relation: Declaration
     ) -> Relation | None:
-        """Return a many-to-many relation; None, with a warning, if keys are missing."""
-        through = self._model_between(own, target, relation)
-        if through is None and not relation.mapping.get("through"):
+        """Return a many-to-many relation; None, with a problem or warning, if keys are missing."""
+        through, named = self._model_between(own, target, relation), relation["through"]
+        if through is None and not named.value:
             return self._link_by_table(own, target, relation)
-        problem = _problem_of(through, own, target, relation)
-        if through is None or problem:
-            relation["through"].warn(f"is not served: {problem}")
+        if through is None:
+            named.report_unknown(f"there is no model {named.value!r}", "is not served")
+            return None
+        if problem := _problem_of(through, own, target):
+            named.warn(f"is not served: {problem}")
             return None
         key, other = self._keys_between(own, through, target, relation)
         column = self._keys.add(through, key, own, relation)
@@ -132,12 +134,8 @@ def _key_to(target: RelatedModel, keys: Mapping[str, RelatedModel | None], own_k
     return next(found, target.usual_key)
 
 
-def _problem_of(
-    through: RelatedModel | None, own: RelatedModel, target: RelatedModel, relation: Declaration
-) -> str:
+def _problem_of(through: RelatedModel, own: RelatedModel, target: RelatedModel) -> str:
     """Return why a model cannot link two others; empty if it can."""
-    if through is None:
-        return f"there is no model {relation.mapping.get('through')!r}"
     if through.resource == USERS:
         return "users are no model between others"
     if through.resource in RESOURCES and target.resource not in RESOURCES:

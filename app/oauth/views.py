@@ -210,7 +210,8 @@ def _failure_url(route: ProviderRoute, url: str, error: HTTPException) -> str:
 
 def _to_provider(url: str, browser_token: str) -> Response:
     response = _redirect(url)
-    flags = cookie_flags(path="/")
+    # Providers lead back by a page that the browser opens, whatever COOKIE_SAMESITE is.
+    flags = {**cookie_flags(path="/"), "samesite": "Lax"}
     response.set_cookie(_cookie_name(), browser_token, max_age=FLOW_LIFETIME, **flags)
     return response
 

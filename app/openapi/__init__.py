@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import cache, partial
 from importlib import import_module
+from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app, request
 from flask.typing import ResponseReturnValue
@@ -36,7 +37,21 @@ def document() -> ResponseReturnValue:
     return response.make_conditional(environ)
 
 
+def undescribed(app: Flask) -> list[str]:
+    """Return a sentence about each part of an app that the document cannot describe."""
+    with app.test_request_context():
+        _, problems = _build(app)
+    return problems
+
+
 def _write(app: Flask) -> str:
+    written, problems = _build(app)
+    for problem in problems:
+        app.logger.warning("OpenAPI document: %s", problem)
+    return app.json.dumps(written)
+
+
+def _build(app: Flask) -> tuple[dict[str, Any], list[str]]:
     # Imported on first use, because apispec takes time and memory to load.
-    build = import_module("app.openapi.document").build
-    return app.json.dumps(build(app))
+    built: tuple[dict[str, Any], list[str]] = import_module("app.openapi.document").build(app)
+    return built

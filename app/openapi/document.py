@@ -35,8 +35,11 @@ Every error has one shape, and its `error.code` is stable.
 """
 
 
-def build(app: Flask) -> DocumentPart:
-    """Return the document of an app without `servers`; needs a request context."""
+def build(app: Flask) -> tuple[DocumentPart, list[str]]:
+    """Return the document of an app without `servers`, and what it cannot describe.
+
+    Needs a request context.
+    """
     plugin = MarshmallowPlugin()
     spec = APISpec(
         title=app.config["SERVICE_NAME"],
@@ -61,7 +64,7 @@ def build(app: Flask) -> DocumentPart:
     for name, scheme in security_schemes(app).items():
         spec.components.security_scheme(name, scheme)
     document: DocumentPart = spec.to_dict()
-    return document
+    return document, schemas.problems
 
 
 def _tagged(app: Flask) -> list[Collection]:
@@ -89,10 +92,16 @@ def _paths(
             if verb in (rule.methods or ()):
                 endpoint = declared.get(rule.endpoint) or _undeclared(app, rule.endpoint)
                 operation = EndpointOperation(app, rule, verb, endpoint)
-                paths[path][verb.lower()] = {
-                    "operationId": _unique(rule.endpoint, verb, names),
-                    **operation.describe(schemas, shared),
-                }
+                with schemas.tolerant(rule.endpoint):
+                    responses = dict(shared)
+                    described = operation.describe(schemas, responses)
+                    # What it adds must be possible to write.
+                    app.json.dumps(
+                        [described, *(responses[key] for key in responses.keys() - shared.keys())]
+                    )
+                    shared |= responses
+                    name = _unique(rule.endpoint, verb, names)
+                    paths[path][verb.lower()] = {"operationId": name, **described}
     return paths
 
 

@@ -272,7 +272,7 @@ class EndpointOperation:
 
     def _success(self, schemas: Schemas) -> dict[str, DocumentPart]:
         answer = self._endpoint.answer
-        if answer is None:
+        if not self._endpoint.has_content:
             done = {"204": {"description": "Done, without content."}}
             return {**done, "302": REDIRECT} if self._endpoint.redirects else done
         schema = self._answer(answer, schemas)
@@ -292,6 +292,8 @@ class EndpointOperation:
         return {"200": success, **not_modified}
 
     def _answer(self, answer: SchemaSpec, schemas: Schemas) -> DocumentPart:
+        if answer is None:
+            return {"type": "string"}
         if not self._endpoint.answers or not isinstance(answer, str):
             return schemas.of_answer(answer, self._subject)
         return any_of(answer.format(model_name(resource)) for resource in self._answers)

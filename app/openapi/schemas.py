@@ -1,14 +1,16 @@
 """JSON schemas of request bodies and responses, derived from marshmallow schemas."""
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import marshmallow
 from apispec.ext.marshmallow.common import make_schema_key
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
-from flask import Flask
+from flask import Flask, current_app
 
 from app.fields.base import Number
+from app.problems import describe_error
 from app.rest.collection import Collection, served_collections
 from app.rest.filters.tree import OTHERS
 from app.rest.relations import Relation
@@ -74,6 +76,13 @@ def _closed(
     }
 
 
+# The names of a resource's schemas.
+VARIANTS = (
+    *("{}", "{}WithRelations", "New{}", "{}Replacement", "{}Partial", "{}Upsert", "{}Filter"),
+    "{}Where",
+)
+# In place of a schema that cannot be described.
+ANY_OBJECT = _closed({}, additionalProperties=True, examples=[{}])
 COMMON_SCHEMAS: dict[str, DocumentPart] = {
     "Count": _closed({"count": {"type": "integer", "minimum": 0, "examples": [1]}}),
     "Aggregated": {
@@ -114,6 +123,8 @@ class Schemas:
 
     def __init__(self, converter: OpenAPIConverter, app: Flask) -> None:
         self._converter = converter
+        # Sentences about what cannot be described.
+        self.problems: list[str] = []
         # With this type, apispec writes the bounds of a number.
         converter.field_mapping = {**converter.field_mapping, Number: ("number", None)}
         self._converter.add_attribute_function(  # type: ignore[no-untyped-call]
@@ -124,19 +135,33 @@ class Schemas:
         for resource in resources.values():
             self._add_resource(resource, resources)
 
+    @contextmanager
+    def tolerant(self, name: str) -> Iterator[None]:
+        """Note an error in a block, which a project's schema or field may have raised."""
+        try:
+            yield
+        except Exception as error:
+            self.problems.append(f"{name} cannot be described: {describe_error(error)}")
+
     def _add_resource(self, resource: Collection, related: Mapping[str, Collection]) -> None:
         """Add the schemas of a resource's requests and responses; `related` are all resources."""
         name = model_name(resource)
-        schema, new = (
-            self._convert(resource.schema),
-            self._convert(resource.create_schema),
-        )
+        self.named |= {variant.format(name): ANY_OBJECT for variant in VARIANTS}
+        with self.tolerant(resource.name):
+            self.named |= _written(self._describe(resource, related))
+
+    def _describe(
+        self, resource: Collection, related: Mapping[str, Collection]
+    ) -> dict[str, DocumentPart]:
+        """Return the schemas of a resource by name."""
+        name = model_name(resource)
+        schema, new = map(self._convert, (resource.schema, resource.create_schema))
         # Schemas that nest this one refer to it by name; nested objects have no protected
         # properties.
         nested = f"{name}WithRelations" if resource.resource.protected else name
         self._converter.refs[make_schema_key(resource.schema)] = nested
         response = _with_nulls(response_schema(_without_withheld(schema, resource)), resource)
-        self.named |= {
+        return {
             name: response,
             f"{name}WithRelations": _with_relations(response, resource, related),
             f"New{name}": request_schema(new),
@@ -203,7 +228,9 @@ class Schemas:
             return ref(model_name(rows))
         name = declared.__name__.removesuffix("Schema")
         # A schema used for bodies and responses has two names if they differ.
-        schema = variant(self._convert(declared()))
+        schema = ANY_OBJECT
+        with self.tolerant(name):
+            schema = _written(variant(self._convert(declared())))
         if self.named.setdefault(name, schema) != schema:
             name = f"{name}{ANSWER if variant is response_schema else BODY}"
             self.named.setdefault(name, schema)
@@ -216,6 +243,12 @@ class Schemas:
             properties = _omit(converted["properties"], OTHERS)
             converted |= {"properties": properties, "additionalProperties": True}
         return {"description": text, **converted}
+
+
+def _written(part: DocumentPart) -> DocumentPart:
+    """Return a part of the document; raise TypeError unless it can be written."""
+    current_app.json.dumps(part)
+    return part
 
 
 def _resolve_names(text: str, subject: Collection) -> DocumentPart:

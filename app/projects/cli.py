@@ -14,6 +14,7 @@ from app.definitions.related_models import USERS
 from app.definitions.served import Model, find_models
 from app.definitions.setup import report
 from app.fields.base import Field
+from app.openapi import undescribed
 from app.rest.collection import Collection
 from app.rest.endpoint import Endpoint, served_endpoints, switched_off
 from app.rest.views.collection import declared_endpoints
@@ -36,11 +37,13 @@ def check(strict: bool) -> None:
     problems = json_models.current.problems
     found = find_models()
     unknown = list(check_roles(current_app))
+    for problem in undescribed(current_app):
+        problems.warn("OpenAPI document", problem)
     report(current_app, problems)
     own = [model for model in found if model.file]
     resources = [(model.name, model.resource) for model in own if model.resource != USERS]
     permissions = check_permissions(current_app, resources)
-    for line in (*_not_served(found), *permissions, *unknown):
+    for line in (*_moved_users(), *_not_served(found), *permissions, *unknown):
         click.echo(line)
     verdict = "usable, with warnings" if problems.warnings else "all in order"
     click.echo(f"Checked {len(own)} models: {verdict}.")
@@ -86,6 +89,17 @@ def upgrade(ctx: click.Context) -> None:
     """
     for arguments in UPGRADE:
         current_app.cli.main(arguments, standalone_mode=False, obj=ctx.obj)
+
+
+def _moved_users() -> Iterator[str]:
+    """Yield where users are served, if a model that extends User gives them another path."""
+    declared, path = json_models.current.users, current_app.config["USERS_PATH"]
+    if declared and path != USERS:
+        root = current_app.config["REST_API_ROOT"]
+        yield (
+            f"{declared.name} extends User: all calls of users, such as login, are below"
+            f" {root}/{path}, and {root}/{USERS} is not served."
+        )
 
 
 def _not_served(found: Iterable[Model]) -> Iterator[str]:

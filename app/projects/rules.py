@@ -8,7 +8,7 @@ from flask import Flask
 
 from app.access.policy import compiled_rules
 from app.access.roles import ADMIN, COMPUTED
-from app.access.rules import PRINCIPAL_RANKS, WRITE
+from app.access.rules import PRINCIPAL_RANKS, READ, WRITE
 from app.definitions.reading import json_models
 from app.definitions.related_models import USERS
 from app.problems import MISSPELT, suggest
@@ -80,8 +80,9 @@ def _dynamic(collection: Collection | None) -> set[str]:
 def check_permissions(app: Flask, models: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Yield a sentence for each model that nobody can call, or everybody can write to.
 
-    `models` are names, each with that of the resource. Models open to everybody are only reported
-    if DEFAULT_PERMISSION allows calls without a rule, because that may be unintended.
+    Also for own endpoints that everybody can call by a rule that does not name them. `models` are
+    names, each with that of the resource. Models that everybody can write to are only reported if
+    DEFAULT_PERMISSION allows calls without a rule, because that may be unintended.
     """
     default = app.config["DEFAULT_PERMISSION"]
     rules = compiled_rules.of(app)
@@ -96,6 +97,12 @@ def check_permissions(app: Flask, models: Iterable[tuple[str, str]]) -> Iterator
         writing = [method for method in _writing(served) if decided[method].decision(None).others]
         if writing and default == ALLOW:
             yield f"{name} can be written to by everybody, without a token: {', '.join(writing)}."
+        own = [method for method in _unnamed(app, resource) if method in served]
+        if opened := [method for method in own if decided[method].decision(None).others]:
+            yield (
+                f"{name} has own endpoints that everybody can call, without a token, by a rule that"
+                f" does not name them: {', '.join(opened)}."
+            )
 
 
 def _writing(served: Mapping[str, str]) -> Iterator[str]:
@@ -103,6 +110,18 @@ def _writing(served: Mapping[str, str]) -> Iterator[str]:
     for method, access in served.items():
         if access == WRITE and not method.startswith(RELATED):
             yield method
+
+
+def _unnamed(app: Flask, resource: str) -> Iterator[str]:
+    """Yield the own endpoints that read and that no rule of the model names."""
+    collection = served_collections.of(app).get(resource)
+    if collection is None:
+        return
+    rules = collection.resource.rules(app.config)
+    named = {name for rule in rules for name in rule.properties}
+    for endpoint in collection.resource.own_endpoints:
+        if endpoint.access == READ and endpoint.method not in named:
+            yield endpoint.method
 
 
 def _served_methods(app: Flask, resource: str) -> dict[str, str]:

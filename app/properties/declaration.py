@@ -78,6 +78,17 @@ class Declaration:
         """Report a warning: the value is used differently, or has no effect."""
         self.problems.warn(self.path, message)
 
+    def add_unknown(self, message: str) -> None:
+        """Report an error: what the value names does not exist."""
+        self.problems.add_unknown(self.path, message)
+
+    def report_unknown(self, message: str, effect: str = "") -> None:
+        """Report the same; in files of LoopBack 3 only as a warning, which begins with the effect.
+
+        The effect is what becomes of the value, such as `is ignored`.
+        """
+        self.problems.report_unknown(self.path, message, effect)
+
     def check_keys(self, known: Iterable[str], ignored: Iterable[str] = ()) -> None:
         """Report the unknown keys of an object."""
         self.problems.check_keys(self.path, self.mapping, known, ignored)

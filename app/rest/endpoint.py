@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from typing import Any, NamedTuple, Self, TypeVar
 
-import marshmallow
-from flask import Blueprint, Flask, Response, jsonify, request
+from flask import Blueprint, Flask, Response, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException, NotFound
 
@@ -19,6 +18,7 @@ from app.config import ConfigurationError
 from app.settings import Settings
 from app.state import AppState
 
+from .answers import JSON, NO_CONTENT, check_answer, check_schema, is_schema, make_dumper
 from .relations import Relation
 from .requests.bodies import read_body
 from .requests.compatibility import Load, loader
@@ -28,8 +28,6 @@ from .requests.compatibility import Load, loader
 SchemaSpec = Any
 View = Callable[..., Any]
 AnyView = TypeVar("AnyView", bound=View)
-NO_CONTENT = ("", 204)
-JSON = "application/json"
 # Set in a request's environment to ask, before receiving the body, whether it is accepted:
 # NO_CONTENT says so, any other answer is an error.
 ASKS_FOR_UPLOAD = "ostiary.asks_for_upload"
@@ -83,7 +81,8 @@ class Endpoint:
     # credentials itself.
     permits: Principal | None = None
     body: SchemaSpec = None
-    # None: the response is 204 without content.
+    # None: the response is 204 without content or, if `answer_type` is not JSON, the text or bytes
+    # that the view returns.
     answer: SchemaSpec = None
     # The name of its structured query parameter, followed by "!" if it is required.
     query: str = ""
@@ -158,10 +157,13 @@ class Endpoint:
 
     def __post_init__(self) -> None:
         """Make the schemas, so that one that cannot be made is an error where it is declared."""
-        answer = self.answer[0] if isinstance(self.answer, list) else self.answer
-        for schema in (self.body, answer):
-            if _is_schema(schema):
-                schema()
+        check_schema("body", self.body)
+        check_answer(self.answer, self.answer_type)
+
+    @property
+    def has_content(self) -> bool:
+        """Whether its response has content."""
+        return self.answer is not None or self.answer_type != JSON
 
     @property
     def answers_row(self) -> bool:
@@ -288,7 +290,8 @@ def _view_function(app: Flask, name: str, endpoint: Endpoint) -> Callable[..., R
     """Return the Flask view: authorize, load the body, call the view, dump its result."""
     method, view = endpoint.method, endpoint.view
     served_endpoints.of(app)[f"{name}.{method}"] = endpoint
-    load, dump = _body_loader(endpoint.body, loader(app.config)), _dumper(endpoint.answer)
+    load = _body_loader(endpoint.body, loader(app.config))
+    dump = make_dumper(f"{name}.{method}", endpoint.answer, endpoint.answer_type)
     permit = authorize_narrowed if endpoint.narrowed_by else authorize
 
     def respond(**arguments: str) -> ResponseReturnValue:
@@ -305,26 +308,10 @@ def _view_function(app: Flask, name: str, endpoint: Endpoint) -> Callable[..., R
     return respond
 
 
-def _is_schema(spec: SchemaSpec) -> bool:
-    return isinstance(spec, type) and issubclass(spec, marshmallow.Schema)
-
-
 def _body_loader(body: SchemaSpec, load: Load) -> Callable[[], dict[str, object]]:
     """Return the function that loads the body; without a marshmallow schema the view reads it."""
-    if not _is_schema(body):
+    if not is_schema(body):
         return dict
-    # Made by the first request, as it takes time; so is that of `_dumper`.
+    # Made by the first request, as it takes time.
     schema = cache(body)
     return lambda: {"body": load(schema(), read_body())}
-
-
-def _dumper(answer: SchemaSpec) -> Callable[[object], ResponseReturnValue]:
-    """Return the function that makes a response from a view's result."""
-    if answer is None:
-        return lambda _: NO_CONTENT
-    many = isinstance(answer, list)
-    described = answer[0] if many else answer
-    if not isinstance(described, type):
-        return jsonify
-    schema = cache(partial(described, many=many))
-    return lambda result: jsonify(schema().dump(result))

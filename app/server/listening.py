@@ -1,11 +1,16 @@
 """gunicorn's address, and its numbers of processes and threads, from the environment."""
 
+import errno
 import os
+import socket
+from collections.abc import Iterable
 from ipaddress import ip_address
 
 from app.settings import MAX_THREADS, SettingsSchema
 
 MAX_PORT = 65_535
+# The variables by which gunicorn, when it replaces itself, and service managers pass sockets on.
+PASSED_SOCKETS = {"GUNICORN_FD", "LISTEN_FDS"}
 #: Maximum of `WEB_CONCURRENCY`: a process for each logical processor of a large server. That many
 #: take 22 GiB of memory, at 86 MiB each.
 MAX_PROCESSES = 256
@@ -41,6 +46,35 @@ def threads() -> int:
     """Return THREADS; exit with one sentence if invalid."""
     default = SettingsSchema().fields["THREADS"].load_default
     return number("THREADS", default, highest=MAX_THREADS)
+
+
+def check_free(addresses: Iterable[object]) -> None:
+    """Exit with one sentence for an address at which another program listens.
+
+    gunicorn itself would try for five seconds. Addresses that are not a host and a port, such as
+    paths of sockets, are not checked, and neither are sockets that are passed to this process.
+    """
+    if PASSED_SOCKETS & os.environ.keys():
+        return
+    for address in addresses:
+        if isinstance(address, tuple):
+            _check_free(*address)
+
+
+def _check_free(host: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as listener:
+        # As gunicorn does: connections of a server that has just ended do not matter.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+        except OSError as error:
+            # gunicorn reports others, such as hosts without an address.
+            if error.errno == errno.EADDRINUSE:
+                raise SystemExit(
+                    f"ostiary: port {port} of {host} is in use by another program; set PORT to"
+                    " another one"
+                ) from None
 
 
 def check_options(workers: int, threads: int) -> None:

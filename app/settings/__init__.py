@@ -10,6 +10,7 @@ from .project import ALLOW, PARENT, ProjectSettings, is_compatible
 from .service import MAX_THREADS, AddressSettings, ServiceSettings
 from .throttles import ThrottlesSchema
 from .tokens import (
+    CROSS_SITE,
     PasskeysSchema,
     PersonalTokensSchema,
     SecondFactorField,
@@ -20,6 +21,7 @@ from .users import HASH_WAIT, PasswordHashSchema, UserSettings, check_redirect_u
 
 __all__ = [
     "ALLOW",
+    "CROSS_SITE",
     "HASH_WAIT",
     "MAX_THREADS",
     "PARENT",
@@ -54,6 +56,16 @@ class SettingsSchema(
     def _check_origins(self, settings: dict[str, Any], **_options: object) -> None:
         if "*" in settings["CORS_ORIGINS"] and settings["TOKEN_MIDDLEWARE"]:
             raise ValidationError("must not have * with TOKEN_MIDDLEWARE", "CORS_ORIGINS")
+
+    @validates_schema
+    def _check_same_site(self, settings: dict[str, Any], **_options: object) -> None:
+        if settings["COOKIE_SAMESITE"] != CROSS_SITE:
+            return
+        if not settings["PUBLIC_URL"].startswith("https:"):
+            raise ValidationError("must not be None unless PUBLIC_URL is https", "COOKIE_SAMESITE")
+        if not {*settings["CORS_ORIGINS"]} - {"*"}:
+            message = "must not be None unless CORS_ORIGINS has the origins of the pages"
+            raise ValidationError(message, "COOKIE_SAMESITE")
 
     @validates_schema
     def _compare_limits(self, settings: dict[str, Any], **_options: object) -> None:

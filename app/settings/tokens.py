@@ -9,6 +9,8 @@ from marshmallow import Schema, ValidationError, fields, validate, validates_sch
 
 from .fields import OriginField, lifetime, setting
 
+# The value of COOKIE_SAMESITE with which browsers send cookies with requests of other sites, too.
+CROSS_SITE = "None"
 DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*", re.ASCII)
 # The origin of an Android app: the SHA-256 of its certificate in base64url.
 ANDROID_ORIGIN = re.compile(r"android:apk-key-hash:[A-Za-z0-9_-]{43}", re.ASCII)
@@ -156,6 +158,14 @@ class TokenSettings(Schema):
         None,
         "An object, `{}` included, switches cookies on: login sets one, and requests from"
         " pages of `PUBLIC_URL` may present it. Its entries are below.",
+    )
+    COOKIE_SAMESITE = setting(
+        fields.String,
+        "Lax",
+        "`SameSite` of the cookies. `None`, which is a text, is for front ends on another site:"
+        " [frontend.md](frontend.md#on-another-site). It needs a `PUBLIC_URL` with https, and"
+        " `CORS_ORIGINS`.",
+        validate=validate.OneOf(["Lax", CROSS_SITE]),
     )
     PERSONAL_TOKENS = setting(
         partial(fields.Nested, PersonalTokensSchema),

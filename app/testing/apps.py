@@ -19,7 +19,9 @@ from app.config import ConfigurationError, read_project_files
 from app.database.faults import error_reason
 from app.database.session import db
 from app.database.standbys.reader import standbys
+from app.environment import ENVIRONMENT, FILE, placeholder
 from app.factory import create_app
+from app.projects.fixtures.rows import has_placeholders
 from app.rest.collection import served_collections
 from app.rest.rows.hooks import Hook
 from app.signals import reset_password_request
@@ -42,6 +44,8 @@ TEST_SETTINGS: Mapping[str, object] = {
     "PGBOUNCER": False,
     "METRICS_ENABLED": False,
 }
+# The settings in which `{"$env": "NAME"}` stands for a variable.
+WITH_VARIABLES = ("DATA_SOURCES", "PROVIDERS", "STORES")
 
 
 def build_project(
@@ -49,7 +53,8 @@ def build_project(
 ) -> Flask:
     """Create the app of a project on a database, with TEST_SETTINGS and these settings.
 
-    The environment is ignored. Raises ConfigurationError.
+    The environment is ignored, except for variables that the project's JSON files name; those that
+    are not set have placeholders. Raises ConfigurationError.
     """
     given = {
         **read_project_files(str(project)),
@@ -58,11 +63,25 @@ def build_project(
         **TEST_SETTINGS,
         **settings,
     }
+    given |= {name: _with_placeholders(given[name]) for name in WITH_VARIABLES if name in given}
     with _project_folder(project):
         app = create_app(given)
+    has_placeholders.set(app, True)
     # pytest captures the log records; as text they would be mixed with the output of commands.
     app.logger.handlers.clear()
     return app
+
+
+def _with_placeholders(value: object) -> object:
+    """Return a value of a setting, with placeholders for variables that are not set."""
+    if isinstance(value, list):
+        return [_with_placeholders(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    # Invalid names are reported when the setting is read.
+    if value.keys() == {ENVIRONMENT} and isinstance(name := value[ENVIRONMENT], str):
+        return value if {name, f"{name}{FILE}"} & os.environ.keys() else placeholder(name)
+    return {key: _with_placeholders(item) for key, item in value.items()}
 
 
 def migrate_project(project: Path, url: str, mail_folder: Path) -> str:

@@ -125,7 +125,7 @@ def test_a_remote_timeout_is_504(api, token):
     assert response.json["error"]["code"] == "REMOTE_TIMEOUT"
 
 
-def test_an_unreachable_remote_is_502(make_app, geo, api, token):
+def test_an_unreachable_remote_is_502_and_the_log_names_its_host(make_app, geo, api, token, caplog):
     gone = {**geo, "baseURL": "http://127.0.0.1:9"}
     client = make_app(DATA_SOURCES={"gone": gone}).test_client()
 
@@ -133,6 +133,7 @@ def test_an_unreachable_remote_is_502(make_app, geo, api, token):
 
     assert response.status_code == 502
     assert response.json["error"]["code"] == "REMOTE_ERROR"
+    assert "data source gone.geocode: ConnectError 127.0.0.1:9" in caplog.messages
 
 
 def test_anonymous_callers_are_401_and_other_verbs_405(api, token):

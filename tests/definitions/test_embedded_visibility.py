@@ -453,7 +453,8 @@ def test_users_who_embed_objects_show_of_them_what_clients_see(serve):
     }
     models = {"place": MODELS["place"], "address": MODELS["address"], "account": account}
     settings = {"USER_PROPERTIES": {"flat": {"type": "Address"}}}
-    api = serve(models, {**CONFIG, "Account": {"dataSource": "db"}}, **settings)
+    config = {name: CONFIG[name] for name in ("Place", "Address")}
+    api = serve(models, {**config, "Account": {"dataSource": "db"}}, **settings)
     names = ("work", "homeAddress", "flat")
     given = {name: address("Ulm") for name in names}
     api.newcomer(**given)

@@ -214,7 +214,7 @@ def test_what_cannot_be_served_is_a_warning_with_its_place(
     for models, warning in WARNINGS:
         caplog.clear()
         with running_a_command():
-            make_app(MODELS_FOLDER=write_models(models))
+            make_app(MODELS_FOLDER=write_models(models), COMPATIBILITY="loopback3")
 
         assert [each for each in caplog.messages if warning in each], caplog.messages
         assert all(each.startswith("model note.json") for each in caplog.messages)
@@ -248,7 +248,8 @@ def test_a_table_that_does_not_fit_stops_the_start(make_models, make_app):
 
 
 def test_the_commands_check_list_and_show(make_models):
-    runner = make_models(LIBRARY, {"Book": {}, "Person": {"public": False}}).test_cli_runner()
+    config = {"Book": {}, "Person": {"public": False}}
+    runner = make_models(LIBRARY, config, COMPATIBILITY="loopback3").test_cli_runner()
 
     def run(*words):
         result = runner.invoke(args=["models", *words])
@@ -288,3 +289,38 @@ def test_check_without_models_or_warnings_succeeds(make_models, app):
     for each, count in [(runner, 1), (app.test_cli_runner(), 0)]:
         result = each.invoke(args=["models", "check", "--strict"])
         assert (result.exit_code, result.output) == (0, f"Checked {count} models: all in order.\n")
+
+
+def test_the_check_says_where_users_are(make_models):
+    customer = {"name": "Customer", "base": "User"}
+    usual = {**customer, "plural": "users"}
+
+    def checked(model):
+        runner = make_models({"customer": model}).test_cli_runner()
+        return runner.invoke(args=["models", "check"]).output.splitlines()[:-1]
+
+    assert checked(usual) == []
+    assert checked(customer) == [
+        "Customer extends User: all calls of users, such as login, are below /api/Customers, and"
+        " /api/users is not served."
+    ]
+
+
+def test_the_check_names_own_endpoints_that_a_rule_for_everybody_opens(make_models):
+    code = (
+        "from ostiary.rules import READ, WRITE\n\n\n"
+        "def extend(notes):\n"
+        "    for name, access in [('rating', READ), ('chart', READ), ('star', WRITE)]:\n"
+        "        notes.endpoint(name, access, f'GET /{name}')(lambda: None)\n"
+    )
+    rules = [rule("$everyone", accessType="READ"), rule("$everyone", property="chart")]
+
+    def checked(acls):
+        app = make_models({"note": {**NOTE, "acls": acls}}, code={"note": code})
+        return app.test_cli_runner().invoke(args=["models", "check"]).output.splitlines()[:-1]
+
+    assert checked(rules) == [
+        "Note has own endpoints that everybody can call, without a token, by a rule that does not"
+        " name them: rating."
+    ]
+    assert checked([rule("$authenticated")]) == []

@@ -166,7 +166,7 @@ def test_other_spellings_of_a_hidden_name_are_other_properties(people):
 
 
 def test_all_that_is_not_declared_is_no_property_by_itself(serve):
-    api = serve({"person": {**PERSON, "hidden": []}})
+    api = serve({"person": {**PERSON, "hidden": [], "relations": {}}})
     token = api.logged_in()
     api("POST", "/people", {"color": "red", "$others": {"color": "blue"}}, token=token)
 

@@ -330,7 +330,7 @@ def test_rules_name_methods_as_loopback_does(serve):
     properties = {"text": "string"}
     relations = {"note": {"type": "belongsTo", "model": "Note"}}
     note = {"name": "Note", "properties": properties, "relations": relations, "acls": acls}
-    api = serve({"note": note})
+    api = serve({"note": note}, COMPATIBILITY="loopback3")
 
     created = api("POST", "/notes", {"text": "a"}).json
     assert api("PATCH", "/notes/1", {"text": "b"}).json == {**created, "text": "b"}

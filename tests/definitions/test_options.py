@@ -492,7 +492,6 @@ def test_a_model_that_extends_user_is_the_users(serve):
         },
         "acls": [
             rule("$owner", property=["__get__notes", "__get__company", "__create__notes"]),
-            rule("$everyone", "DENY", property="login2"),
         ],
     }
     note = {**NOTE, "relations": {"author": {"type": "belongsTo", "model": "Account"}}}

@@ -113,7 +113,7 @@ def test_an_owner_may_give_a_row_to_any_user_where_the_model_says_so(serve):
 def test_who_may_own_no_row_may_give_none_away(serve, caplog):
     models = {
         "note": {"name": "Note", "properties": {"text": "string"}, "ownerMayChange": True},
-        "account": {**ACCOUNT, "relations": {}, "ownerMayChange": True},
+        "account": {**ACCOUNT, "relations": {}, "acls": [], "ownerMayChange": True},
     }
 
     serve(models)

@@ -73,10 +73,10 @@ PROBLEMS = [
     "ticket.json: acls[0]: permission: Must be one of: ALLOW, ALARM, AUDIT, DENY.",
 ]
 WARNINGS = [
-    "account.json: acls[1].property: there is no method logn",
+    "account.json: acls[1].property: there is no method logn; did you mean 'login'?",
     "account.json: properties.email: is ignored: users have this property already",
     "book.json.colour: is ignored",
-    "book.json: acls[1].property: there is no method fnd",
+    "book.json: acls[1].property: there is no method fnd; did you mean 'find'?",
     "book.json: acls[2]: is without effect: the rows have no $owner, as no property says whose",
     "book.json: options.remoting.sharedMethods.deleteByld: there is no method 'deleteByld'; did"
     " you mean 'deleteById'?",
@@ -91,7 +91,8 @@ WARNINGS = [
 def test_all_problems_of_all_models_are_said_at_once_and_all_warnings_too(
     make_app, write_models, caplog
 ):
-    said = refused(make_app, write_models(MODELS, CONFIG), DATA_SOURCES={"desk": DESK})
+    settings = {"DATA_SOURCES": {"desk": DESK}, "COMPATIBILITY": "loopback3"}
+    said = refused(make_app, write_models(MODELS, CONFIG), **settings)
 
     assert len(said) == len(PROBLEMS), said
     for line, problem in zip(sorted(map(str.strip, said)), PROBLEMS, strict=True):

@@ -301,7 +301,7 @@ def test_what_is_neither_true_nor_false_stops_the_start(make_app, write_models, 
     ],
 )
 def test_names_without_effect_are_warnings(make_models, caplog, methods, warning):
-    make_models(MODELS, configured(methods))
+    make_models(MODELS, configured(methods), COMPATIBILITY="loopback3")
 
     [found] = [each for each in caplog.messages if warning in each]
     assert found.startswith("model model-config.json: Note.options.remoting.sharedMethods")

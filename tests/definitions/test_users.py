@@ -195,7 +195,7 @@ def test_properties_that_users_cannot_have_are_said_with_their_file(
 STAFF = {"name": "Staff", "base": "User"}
 NOTE = {"name": "Note", "properties": {"text": "string"}, "acls": OPEN}
 OF_CUSTOMERS = {"user": {"type": "belongsTo", "model": "Customer", "foreignKey": "userId"}}
-EVERY = {"Customer": {}, "Staff": {}, "Note": {}}
+EVERY = {"Customer": {}, "Staff": {}}
 # Models beside the two that extend User, `model-config.json`, and what says that users are staff.
 CHOICES = {
     "access tokens": ({}, {**EVERY, "AccessToken": {"relations": OF_CUSTOMERS}}),

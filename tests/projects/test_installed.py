@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import tarfile
 import zipfile
@@ -50,6 +51,21 @@ def test_wheel_and_sdist_contain_every_file_of_the_packages(wheel):
 
     assert in_wheel == tracked
     assert in_sdist >= tracked
+
+
+@pytest.mark.parametrize("command", [["run"], ["run", "--no-migrate"], ["dev"]])
+def test_a_port_that_is_taken_ends_the_start_before_anything_is_migrated(
+    installed, project, command
+):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = installed.run("ostiary", *command, cwd=project, PORT=str(port))
+
+    assert result.stderr == (
+        f"ostiary: port {port} of 127.0.0.1 is in use by another program; set PORT to another one\n"
+    )
+    assert result.returncode == 1
+    assert not list(project.glob("*.sqlite*"))
 
 
 def test_commands_outside_of_a_project_say_that_there_is_none(installed, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -15,6 +16,7 @@ from app.storage.settings import StoreSchema
 from tests.support.documents import blocks, run_shell
 from tests.support.programs import require
 from tests.support.releases import start
+from tests.testing.runs import run_pytest
 
 NAME = "my-library"
 PASSWORD = "a quiet harbour at night"
@@ -49,6 +51,16 @@ def test_a_new_project_passes_its_own_tests_and_checks(installed, project):
         done = subprocess.run(ruff, cwd=project, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout
     done = installed.run("ostiary", "models", "check", "--strict", cwd=project)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.live
+def test_tests_of_a_new_project_import_its_modules(installed, project, tmp_path):
+    copy = shutil.copytree(project, tmp_path / NAME)
+    (copy / "tests" / "test_import.py").write_text(
+        "from models.book import books\n\ndef test_books(app):\n    assert books.name == 'books'\n"
+    )
+    done = run_pytest(installed, copy, "-q", "tests/test_import.py")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

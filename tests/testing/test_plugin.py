@@ -114,3 +114,52 @@ def test_fixtures_on_both_databases(installed, project, postgres_database):
     sentences = [line for line in run.stdout.splitlines() if "NO_SETTING is not" in line]
     assert sentences[:2] == ["NO_SETTING is not a setting"] * 2
     assert "Traceback" not in run.stdout
+
+
+def test_variables_that_are_not_set_have_placeholders(installed, project):
+    (project / "datasources.json").write_text(
+        """{
+          "geo": {
+            "connector": "rest",
+            "baseURL": {"$env": "GEO_URL"},
+            "options": {"headers": {"X-Key": {"$env": "GEO_KEY"}}},
+            "operations": [
+              {"template": {"method": "GET", "url": "/places"}, "functions": {"places": []}}
+            ]
+          }
+        }"""
+    )
+    (project / "providers.json").write_text(
+        """{
+          "sso": {
+            "provider": "google",
+            "clientID": {"$env": "SSO_ID"},
+            "clientSecret": {"$env": "SSO_SECRET"}
+          }
+        }"""
+    )
+    (project / "fixtures").mkdir()
+    (project / "fixtures" / "people.json").write_text(
+        """{"users": [
+          {"email": "ada@example.com", "password": {"$env": "ADA_PASSWORD"}},
+          {"email": "bo@example.com", "password": {"$env": "BO_PASSWORD"}}
+        ]}"""
+    )
+    (project / "tests" / "test_api.py").write_text(
+        """
+import pytest
+from ostiary.datasources import data_source
+
+def test_variables(app, login):
+    with app.app_context():
+        with pytest.raises(Exception, match="geo-url.invalid"):
+            data_source("geo").places()
+    assert "created 2" in app.test_cli_runner().invoke(args=["fixtures", "load"]).output
+    assert login("ada@example.com", "https://ada-password.invalid")
+    assert login("bo@example.com", "a calm harbour at night")
+"""
+    )
+    run = run_pytest(
+        installed, project, "--ostiary-database=sqlite", BO_PASSWORD="a calm harbour at night"
+    )
+    assert run.returncode == 0, run.stdout

@@ -5,7 +5,8 @@ import re
 import pytest
 
 from app.users.models import User
-from tests.conftest import PASSWORD
+from app.users.service import create_user, issue_token
+from tests.conftest import PASSWORD, Api
 from tests.support.answers import field_codes, refusal
 from tests.support.rows import count
 
@@ -143,3 +144,20 @@ def test_closed_registration_is_403_for_users(app, api, token, make_app):
 
     assert refusal(response) == (403, "ACCESS_DENIED")
     assert count(app, User) == 1
+
+
+def test_admins_are_not_throttled_when_they_create_users(make_app, secrets):
+    limits = {"registration": {"limit": 1, "seconds": 60}}
+    app = make_app(THROTTLE_ENABLED=True, THROTTLES=limits)
+    api = Api(app.test_client(), secrets)
+    with app.app_context():
+        admin = issue_token(create_user("admin@example.com", PASSWORD, roles=["admin"]).id).id
+    secrets.append(admin)
+
+    def register(name, **caller):
+        body = {"email": f"{name}@example.com", "password": PASSWORD}
+        return api("POST", "/users", body, **caller).status_code
+
+    assert [register(f"user{number}", token=admin) for number in range(3)] == [200] * 3
+    assert [register("ada"), register("bo")] == [200, 429]
+    assert register("cy", token=admin) == 200

@@ -11,7 +11,7 @@ from app.connector.errors import ConfigError, translate_errors
 from app.connector.redaction import secrets_by_name
 from app.connector.types import JsonObject, JsonValue, Settings
 from app.connector.values import EnvText, environment_values
-from app.environment import EnvironmentVariableError, read_variable
+from app.environment import ENVIRONMENT, EnvironmentVariableError, read_variable
 from app.problems import Problems, join_path, suggest
 
 from .leniency import adapt
@@ -49,7 +49,7 @@ def substitute_environment(value: JsonValue, problems: Problems, path: str = "")
         ]
     if not isinstance(value, dict):
         return value
-    if "$env" in value:
+    if ENVIRONMENT in value:
         return _from_environment(value, problems, path)
     return {
         key: substitute_environment(item, problems, join_path(path, str(key)))
@@ -58,7 +58,7 @@ def substitute_environment(value: JsonValue, problems: Problems, path: str = "")
 
 
 def _from_environment(value: JsonObject, problems: Problems, path: str) -> EnvText:
-    name = value["$env"]
+    name = value[ENVIRONMENT]
     if len(value) > 1 or not isinstance(name, str):
         problems.add(path, 'must be {"$env": "NAME"} without other keys')
         return EnvText()

@@ -13,8 +13,9 @@ from app.access.rules import READ, WRITE
 from app.database.session import connection, transaction
 from app.errors import UNKNOWN_PROPERTY, TooManyRows, ValidationError
 from app.ids import Id
+from app.rest.answers import NO_CONTENT
 from app.rest.collection import Collection, served_collections
-from app.rest.endpoint import NO_CONTENT, declare
+from app.rest.endpoint import declare
 from app.rest.relations import Relation
 from app.rest.requests.bodies import read_body, read_items
 from app.rest.rows.dependents import DELETION_ERRORS

@@ -7,6 +7,7 @@ from flask import Response, jsonify
 
 from app.access.policy import Grant
 from app.fields.base import Schema
+from app.rest.answers import fitting
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, View
 from app.rest.resource import Resource
@@ -31,16 +32,18 @@ def bind_own(collection: Collection, endpoint: Endpoint) -> Endpoint:
     view, many = endpoint.view, isinstance(endpoint.answer, list)
     schema = endpoint.answer[0] if many else endpoint.answer
     if isinstance(schema, type):
-        view = _dumping(collection, view, schema, many)
+        view = _dumping(collection, endpoint, schema, many)
     adapt = _with_row if endpoint.finds_row else _without_grant
     return describe_own(collection.resource, endpoint).replace(view=adapt(collection, view))
 
 
-def _dumping(collection: Collection, view: View, schema: type[Schema], many: bool) -> View:
+def _dumping(collection: Collection, endpoint: Endpoint, schema: type[Schema], many: bool) -> View:
     """Wrap a view so that clients see of the returned rows what they see of all rows.
 
     The rows are the collection's or, if its schema is not the response's, another one's.
     """
+
+    name, view = f"{collection.name}.{endpoint.method}", endpoint.view
 
     @cache
     def find_collection() -> Collection | None:
@@ -51,6 +54,7 @@ def _dumping(collection: Collection, view: View, schema: type[Schema], many: boo
         result, source = view(*arguments, **named), find_collection()
         if isinstance(result, Response) or source is None:
             return result
+        result = fitting(name, endpoint.answer, result)
         return jsonify([_dump(source, row) for row in result] if many else _dump(source, result))
 
     return call

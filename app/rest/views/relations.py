@@ -15,8 +15,9 @@ from app.access.rules import READ, WRITE
 from app.database.session import transaction
 from app.errors import RelationEmpty, TooManyRows
 from app.rest.aggregates.answer import find_aggregate
+from app.rest.answers import NO_CONTENT
 from app.rest.collection import Collection, served_collections
-from app.rest.endpoint import NO_CONTENT, Endpoint, declare, declared_by, endpoints_of
+from app.rest.endpoint import Endpoint, declare, declared_by, endpoints_of
 from app.rest.relations import BELONGS_TO, HAS_MANY, HAS_ONE, THROUGH, Relation
 from app.rest.requests.bodies import read_body, read_items
 from app.rest.requests.parameters import read_parameter

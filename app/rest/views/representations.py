@@ -18,8 +18,8 @@ from werkzeug.http import parse_etags
 from app.errors import IdFixed, PreconditionFailed
 from app.http.responses import encode_json
 from app.ids import Id
+from app.rest.answers import JSON
 from app.rest.collection import Collection
-from app.rest.endpoint import JSON
 from app.rest.filters.tree import Filter
 from app.rest.rows.values import Conditions, Row, Values
 from app.rest.rows.writer import Check

@@ -7,6 +7,7 @@ from flask import Blueprint, Flask, Response, current_app, request
 
 from app.errors import AccessDenied
 from app.rest.endpoint import SAFE_VERBS, served_endpoints
+from app.settings import CROSS_SITE
 from app.state import AppState
 
 # The cookie with the ticket of a login by a provider or by mail that requires a second step.
@@ -86,15 +87,25 @@ def clear_cookie(response: Response) -> None:
 
 
 def refuse_cross_site() -> None:
-    """Raise AccessDenied for an unsafe request that does not come from this site."""
-    if not _is_safe() and request.blueprint not in _mailed_pages.current:
+    """Raise AccessDenied for an unsafe request that does not come from this site.
+
+    With COOKIE_SAMESITE "None" also for a safe one, unless it opens a page: with "Lax", browsers
+    send it without the cookie.
+    """
+    if request.blueprint in _mailed_pages.current:
+        return
+    is_sent_by_all = current_app.config["COOKIE_SAMESITE"] == CROSS_SITE
+    if not _is_safe() or (is_sent_by_all and _is_same_site() is False and not _opens_page()):
         require_same_site()
 
 
 def require_same_site() -> None:
     """Raise AccessDenied for a request known not to come from this site."""
     if not _is_same_site():
-        raise AccessDenied("A request with a cookie must come from this site.")
+        raise AccessDenied(
+            f"A request with a cookie must come from a page of PUBLIC_URL, {_own_origin()}, or of"
+            " CORS_ORIGINS; localhost and 127.0.0.1 are different."
+        )
 
 
 def cookie_path() -> str:
@@ -105,7 +116,8 @@ def cookie_path() -> str:
 def cookie_flags(path: str | None = None) -> dict[str, Any]:
     """Return the attributes of every cookie, by default for the path of PUBLIC_URL."""
     secure, where = has_secure_cookies(), path or cookie_path()
-    return {"httponly": True, "samesite": "Lax", "secure": secure, "path": where}
+    same_site = current_app.config["COOKIE_SAMESITE"]
+    return {"httponly": True, "samesite": same_site, "secure": secure, "path": where}
 
 
 def has_secure_cookies() -> bool:
@@ -130,6 +142,13 @@ def _is_safe() -> bool:
     """Return True if the request changes nothing (OWASP ASVS 3.5.3)."""
     endpoint = served_endpoints.current.get(request.endpoint or "")
     return request.method in SAFE_VERBS if endpoint is None else endpoint.is_safe(request.method)
+
+
+def _opens_page() -> bool:
+    """Return True if the browser opens the URL in a tab, as from a link."""
+    headers = request.headers
+    modes = headers.get("Sec-Fetch-Mode"), headers.get("Sec-Fetch-Dest")
+    return modes == ("navigate", "document")
 
 
 def _is_same_site() -> bool | None:
