@@ -32,6 +32,8 @@ class Stage(IntEnum):
     ATTACHED = 8
     # Extends all of them.
     PROJECT = 9
+    # Reads what the modules of the project have declared.
+    DECLARED = 10
 
 
 @dataclass(frozen=True)
@@ -217,6 +219,7 @@ FEATURES = (
             "fixtures": "app.projects.fixtures.cli",
         },
     ),
+    Feature("jobs", "app.jobs", Stage.DECLARED, commands={"jobs": "app.jobs.cli"}),
 )
 
 

@@ -73,6 +73,20 @@ def load(app: Flask, path: Path) -> ModuleType:
         raise
 
 
+def imported_modules(app: Flask) -> list[ModuleType]:
+    """Return the modules of the app's project that have been imported."""
+    if not _folders or _folders != _real(_folders_of(app)):
+        return []
+    paths = tuple(f"{folder}{os.sep}" for folder in _folders)
+    modules = [(getattr(module, "__file__", None), module) for module in [*sys.modules.values()]]
+    # A folder of the project may be an environment with libraries.
+    return [
+        module
+        for file, module in modules
+        if file and file.startswith(paths) and "site-packages" not in file
+    ]
+
+
 def enter(*folders: Path) -> None:
     """Add the project's folders to the module search path, before all others."""
     global _folders

@@ -270,6 +270,8 @@ class EndpointOperation:
 
     def _success(self, schemas: Schemas) -> dict[str, DocumentPart]:
         answer = self._endpoint.answer
+        if answer is None and self._endpoint.is_deferred:
+            return {"202": {"description": "Accepted: it is done after this response."}}
         if answer is None:
             done = {"204": {"description": "Done, without content."}}
             return {**done, "302": REDIRECT} if self._endpoint.redirects else done

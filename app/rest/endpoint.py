@@ -79,8 +79,9 @@ class Endpoint:
     # return value is dumped by `answer`, unless it is a response.
     view: View
     body: SchemaSpec = None
-    # None: the response is 204 without content.
+    # None: the response is 204 without content, or 202 if what was asked for is done after it.
     answer: SchemaSpec = None
+    is_deferred: bool = False
     # The name of its structured query parameter, followed by "!" if it is required.
     query: str = ""
     # Whether it lists rows by pages, with `count` and the headers of `views/lists.py`.
@@ -147,6 +148,13 @@ class Endpoint:
         for schema in (self.body, answer):
             if _is_schema(schema):
                 schema()
+
+    @property
+    def success(self) -> int:
+        """The status of a call that succeeds."""
+        if self.answer is not None:
+            return 200
+        return 202 if self.is_deferred else 204
 
     @property
     def answers_row(self) -> bool:
@@ -273,7 +281,7 @@ def _view_function(app: Flask, name: str, endpoint: Endpoint) -> Callable[..., R
     """Return the Flask view: authorize, load the body, call the view, dump its result."""
     method, view = endpoint.method, endpoint.view
     served_endpoints.of(app)[f"{name}.{method}"] = endpoint
-    load, dump = _body_loader(endpoint.body, loader(app.config)), _dumper(endpoint.answer)
+    load, dump = _body_loader(endpoint.body, loader(app.config)), _dumper(endpoint)
 
     def respond(**arguments: str) -> ResponseReturnValue:
         grant = authorize(name, method, arguments.get("id"))
@@ -302,10 +310,11 @@ def _body_loader(body: SchemaSpec, load: Load) -> Callable[[], dict[str, object]
     return lambda: {"body": load(schema(), read_body())}
 
 
-def _dumper(answer: SchemaSpec) -> Callable[[object], ResponseReturnValue]:
+def _dumper(endpoint: Endpoint) -> Callable[[object], ResponseReturnValue]:
     """Return the function that makes a response from a view's result."""
+    answer = endpoint.answer
     if answer is None:
-        return lambda _: NO_CONTENT
+        return lambda _: ("", endpoint.success)
     many = isinstance(answer, list)
     described = answer[0] if many else answer
     if not isinstance(described, type):

@@ -42,6 +42,7 @@ NAMES = {
     "identity": ("Identity LiveToken current_identity"),
     "loopback": ("NotWritten hook_stub method_stub role_stub route_stub"),
     "mail": ("send"),
+    "jobs": "Job cron every",
     "outbox": ("Attempt DeliveryError UndeliverableError define record subscribe"),
     "resources": (
         "Conditions DeleteEvent LoadEvent Relation Repository Resource Row SaveEvent Values "
