@@ -17,6 +17,6 @@ They are functions of a module of the project, such as `project.py`, or imported
 A call, as in a test, runs the function: `remind()`.
 """
 
-from app.jobs import Job, cron, every
+from app.jobs import cron, every
 
-__all__ = ["Job", "cron", "every"]
+__all__ = ["cron", "every"]
