@@ -52,10 +52,11 @@ class Catalog:
             " `expired` or `obsolete`.",
             *("subscriber", "outcome"),
         )
+        # Not `job`, a label that Prometheus gives to each of its targets.
         self.jobs = _counter(
             "job_runs",
             "Runs of jobs that have ended: `success` or `failed`.",
-            *("job", "outcome"),
+            *("name", "outcome"),
         )
         self.calls = _counter(
             "data_source_calls",
@@ -131,12 +132,12 @@ def job_gauges(jobs: Mapping[str, tuple[datetime | None, float | None]]) -> list
     succeeded = GaugeMetricFamily(
         f"{NAMESPACE}_job_last_success_timestamp_seconds",
         "When the last run of the job without an error ended, in seconds since 1970.",
-        labels=["job"],
+        labels=["name"],
     )
     seconds = GaugeMetricFamily(
         f"{NAMESPACE}_job_last_duration_seconds",
         "Seconds of the last run that ended.",
-        labels=["job"],
+        labels=["name"],
     )
     for name, (end, duration) in jobs.items():
         if end is not None:

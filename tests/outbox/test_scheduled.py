@@ -12,6 +12,7 @@ from app.outbox import claims, maintenance
 from app.outbox.delivery import deliver, drain
 from app.outbox.models import Delivery, OutboxEvent
 from app.times import now
+from tests.support.documents import blocks
 from tests.support.rows import count
 
 from .conftest import EVENT, make_past, rows
@@ -155,6 +156,22 @@ def change_all_and_fail():
     outbox.record(EVENT, {"number": 3}, 60, not_before=now() + LATER, key="b")
     assert outbox.cancel(EVENT, "a")
     raise LookupError
+
+
+def test_the_documented_reminder_is_prolonged_and_cancelled(make_app, caplog):
+    app, example = make_app(), {}
+    exec(blocks("docs/mail.md", "python", "Events for later")[0], example)
+    example["init_app"](app)
+    with app.app_context():
+        example["lend"](7, 1, now() + LATER)
+        example["lend"](7, 2, now() + 2 * LATER)
+        waiting = count(app, Delivery)
+        returned = [example["give_back"](7), example["give_back"](7)]
+        example["lend"](8, 3, now() - LATER)
+
+    assert (waiting, returned) == (1, [True, False])
+    assert drain(app) == {"delivered": 1}
+    assert "book 3 is due" in caplog.text
 
 
 def test_an_attempt_of_an_event_that_was_cancelled_meanwhile_changes_nothing(recorder, caplog):
