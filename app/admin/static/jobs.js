@@ -16,7 +16,7 @@ export default function Jobs() {
     notify("It runs as soon as a process is free.");
     jobs.reload();
   };
-  const actions = (job) => !job.isRunning && html`<${Action} aria-label=${`Run ${job.name}`} onClick=${run(job)}>Run now<//>`;
+  const actions = (job) => !job.isRunning && html`<${Action} aria-label=${`Run ${job.name}`} onClick=${run(job)}>Run<//>`;
   const columns = [...COLUMNS, ...(mayAdmin("runJob") ? [{ name: "actions", title: "actions", render: actions }] : [])];
   return html`<${View} title="Jobs" actions=${html`<${Action} onClick=${jobs.reload}>Refresh<//>`}>
     <${Loaded} of=${jobs}>
@@ -34,11 +34,11 @@ function state({ isRunning, error, ended }) {
 }
 
 const COLUMNS = [
-  { name: "name", title: "name", render: ({ name }) => name },
+  { name: "name", title: "name", isShort: true, render: ({ name }) => name },
   { name: "schedule", title: "schedule", render: ({ schedule }) => html`<code>${schedule}</code>` },
   { name: "nextRun", title: "next run", render: ({ nextRun }) => html`<${Time} value=${nextRun} />` },
   { name: "started", title: "last run", render: ({ started }) => html`<${Time} value=${started} />` },
-  { name: "duration", title: "seconds", render: ({ duration }) => duration?.toFixed(1) ?? "" },
-  { name: "state", title: "state", render: state },
+  { name: "duration", title: "seconds", isShort: true, render: ({ duration }) => duration?.toFixed(1) ?? "" },
+  { name: "state", title: "state", isShort: true, render: state },
   { name: "error", title: "error", render: ({ error }) => error ?? "" },
 ];
