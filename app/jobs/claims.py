@@ -115,9 +115,10 @@ def finish(claim: Claim, seconds: float, error: str | None) -> bool:
     return _change(claim, values)
 
 
-def release(claim: Claim) -> None:
-    """End the lease of a run that this process cannot finish: another one makes it again."""
-    _change(claim, {"claimed_until": claim.started})
+def shorten(claim: Claim, seconds: float) -> None:
+    """Let the lease of a run end so many seconds from now, if it does not end before."""
+    end = _read_clock() + timedelta(seconds=seconds)
+    _change(claim, {"claimed_until": end}, ScheduledJob.claimed_until > end)
 
 
 def list_jobs() -> list[dict[str, Any]]:
@@ -157,13 +158,13 @@ def _claim(job: Job, moment: datetime, condition: ColumnElement[bool]) -> Claim 
     return None if run is None else Claim(job, run, moment)
 
 
-def _change(claim: Claim, values: Mapping[str, object]) -> bool:
+def _change(claim: Claim, values: Mapping[str, object], *conditions: ColumnElement[bool]) -> bool:
     """Change the row of a job, unless another process has claimed it; return whether it did."""
-    ours = _update(claim.job, ScheduledJob.runs == claim.run)
+    ours = _update(claim.job, ScheduledJob.runs == claim.run, *conditions)
     return affected_rows(ours.values(values)) > 0
 
 
-def _update(job: Job, condition: ColumnElement[bool]) -> Update:
-    """Return the statement that changes the row of a job if the condition holds."""
-    changed = update(ScheduledJob).where(ScheduledJob.name == job.name, condition)
+def _update(job: Job, *conditions: ColumnElement[bool]) -> Update:
+    """Return the statement that changes the row of a job if the conditions hold."""
+    changed = update(ScheduledJob).where(ScheduledJob.name == job.name, *conditions)
     return changed.execution_options(synchronize_session=False)

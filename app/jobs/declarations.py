@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from inspect import iscoroutinefunction, signature
 
 from flask import Flask
 
@@ -10,7 +11,7 @@ from app.project_modules import imported_modules
 from app.state import AppState
 
 from .models import MAX_NAME
-from .schedules import Crontab, Interval, Schedule
+from .schedules import MAX_SECONDS, Crontab, Interval, Schedule
 
 #: Default seconds after which another process runs a job that hangs or whose process was killed.
 LEASE = 600.0
@@ -29,8 +30,8 @@ class Job:
     def __post_init__(self) -> None:
         if not 0 < len(self.name) <= MAX_NAME:
             raise ValueError(f"the name of a job has at most {MAX_NAME} characters: {self.name}")
-        if self.lease <= 0:
-            raise ValueError("a lease is more than 0 seconds")
+        if not 0 < self.lease <= MAX_SECONDS:
+            raise ValueError("a lease has more than 0 seconds, and at most those of 366 days")
 
     def __call__(self) -> object:
         """Run the function once, now, and return what it returns."""
@@ -62,9 +63,20 @@ def _declare(schedule: Schedule, lease: float) -> Decorator:
     def decorate(function: Callable[[], object]) -> Job:
         if "<locals>" in function.__qualname__:
             raise ValueError(f"{function.__name__} is inside a function, where no job is found")
+        if not _is_callable_alone(function):
+            raise ValueError(f"{function.__name__} is async, or has arguments without a default")
         return Job(function.__name__, function, schedule, lease)
 
     return decorate
+
+
+def _is_callable_alone(function: Callable[..., object]) -> bool:
+    """Return True if a call without arguments runs the function."""
+    try:
+        signature(function).bind()
+    except TypeError:
+        return False
+    return not iscoroutinefunction(function)
 
 
 # The jobs of an app by name.

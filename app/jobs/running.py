@@ -3,6 +3,7 @@
 import atexit
 import threading
 import time
+from collections.abc import Sequence
 
 from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
@@ -30,7 +31,7 @@ def run(app: Flask, claim: Claim) -> str | None:
         continue_request(claim.id)
         try:
             claim.job()
-        except (Exception, SystemExit) as raised:
+        except (Exception, SystemExit, KeyboardInterrupt) as raised:
             error = _describe(raised)
             extra = {"request_id": claim.id}
             app.logger.error("the job %s failed", claim.job.name, exc_info=raised, extra=extra)
@@ -45,7 +46,8 @@ def _describe(error: BaseException) -> str:
     """Return an error's type and message; of the database's only the type, as they have values."""
     is_private = isinstance(error, SQLAlchemyError)
     text = type(error).__name__ if is_private else describe_error(error)
-    return text[:MAX_ERROR]
+    # Not every database stores every character.
+    return "".join(char if char.isprintable() else "?" for char in text[:MAX_ERROR])
 
 
 class Worker:
@@ -73,19 +75,16 @@ class Worker:
             atexit.register(self.stop)
 
     def stop(self) -> None:
-        """Wait for the run in progress at most STOP_TIMEOUT; let another process make it again."""
+        """Wait at most STOP_TIMEOUT for the run in progress; others make it again afterwards."""
         with self._changed:
             thread, self._is_stopping = self._thread, True
+            unfinished = list(self._running.values())
             self._changed.notify_all()
         if thread is not None:
+            self._shorten(unfinished)
             thread.join(STOP_TIMEOUT)
         self._thread = None
         atexit.unregister(self.stop)
-        with self._changed:
-            unfinished = list(self._running.values())
-        with self._app.app_context():
-            for claim in unfinished:
-                claims.release(claim)
 
     def wake(self) -> None:
         """Look for due jobs now."""
@@ -97,6 +96,15 @@ class Worker:
         """Wait within a run; return True at once if the process ends, and the run should."""
         with self._changed:
             return self._changed.wait_for(lambda: self._is_stopping, seconds)
+
+    def _shorten(self, unfinished: Sequence[Claim]) -> None:
+        """Let leases end with the process, which may be killed while it waits."""
+        try:
+            with self._app.app_context():
+                for claim in unfinished:
+                    claims.shorten(claim, STOP_TIMEOUT)
+        except SQLAlchemyError as error:
+            self._app.logger.error("leases of jobs stay: %s", type(error).__name__)
 
     def _run(self) -> None:
         while not self._is_stopping:

@@ -8,6 +8,8 @@ from zoneinfo import ZoneInfo
 
 # What intervals are counted from.
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: Maximum seconds of an interval, and of a lease.
+MAX_SECONDS = 366 * 86400
 # The fields of a line: minute, hour, day of the month, month, day of the week.
 FIELDS = 5
 
@@ -29,8 +31,8 @@ class Interval:
     seconds: int
 
     def __post_init__(self) -> None:
-        if self.seconds < 1 or self.seconds != int(self.seconds):
-            raise ValueError("an interval has whole seconds, at least 1")
+        if not 1 <= self.seconds <= MAX_SECONDS or self.seconds != int(self.seconds):
+            raise ValueError("an interval has whole seconds, from 1 to those of 366 days")
 
     def __str__(self) -> str:
         return f"every {timedelta(seconds=self.seconds)}"

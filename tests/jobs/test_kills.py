@@ -56,7 +56,7 @@ def test_a_run_that_is_killed_is_made_again_after_its_lease(
     assert rows()[0]["runs"] >= 2
 
 
-def test_a_stopped_service_leaves_a_long_run_to_another_process_at_once(
+def test_a_stopped_service_leaves_a_long_run_to_another_process(
     database_url, write_project, rows, tmp_path
 ):
     file = write_project(CODE.format(lease=3600))

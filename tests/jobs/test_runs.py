@@ -141,6 +141,16 @@ def test_an_error_is_stored_and_logged_once_with_the_id_of_the_run(start, caplog
 
 
 @pytest.mark.both_databases
+def test_an_error_with_any_characters_is_stored(start):
+    app = start('@every(hours=1)\ndef remind():\n    raise ValueError("\\0é" + 500 * "x")\n')
+    make_due(app)
+
+    run_due(app)
+
+    assert stored(app)["error"] == f"ValueError: ?é{186 * 'x'}"
+
+
+@pytest.mark.both_databases
 def test_an_error_of_the_database_is_stored_without_its_values(start):
     app = start(
         "from ostiary.database import db\n"
@@ -218,9 +228,7 @@ def test_a_job_that_hangs_does_not_keep_others_and_is_not_run_twice_in_a_process
     eventually(lambda: "ended" in project().calls)
 
 
-def test_a_run_that_is_not_over_when_the_process_ends_is_made_again_at_once(
-    start, running, monkeypatch
-):
+def test_a_run_that_is_not_over_when_the_process_ends_is_made_again(start, running, monkeypatch):
     monkeypatch.setattr("app.jobs.running.STOP_TIMEOUT", 0.01)
     app = start(HANG)
     make_due(app)
@@ -230,7 +238,7 @@ def test_a_run_that_is_not_over_when_the_process_ends_is_made_again_at_once(
 
     jobs.stop()
 
-    again = claim(app)
+    again = eventually(lambda: isinstance(found := claim(app), Claim) and found)
     project().go_on.set()
     assert held > 500
     assert again.run == 2

@@ -72,10 +72,12 @@ def test_the_next_times_are_printed(start, schedule, after, times):
         ('@cron("61 * * * *")', "'61 * * * *' is no line of crontab, or never comes"),
         ('@cron("0 3 * * *", zone="Berlin")', "'Berlin' is no time zone of this system; the"),
         ('@cron("0 3 * * *", zone="../x")', "'../x' is no time zone of this system; the"),
-        ("@every()", "an interval has whole seconds, at least 1"),
-        ("@every(minutes=-1)", "an interval has whole seconds, at least 1"),
-        ("@every(seconds=0.5)", "an interval has whole seconds, at least 1"),
-        ("@every(seconds=1, lease=0)", "a lease is more than 0 seconds"),
+        ("@every()", "an interval has whole seconds, from 1 to those of 366"),
+        ("@every(minutes=-1)", "an interval has whole seconds, from 1 to those of 366"),
+        ("@every(seconds=0.5)", "an interval has whole seconds, from 1 to those of 366"),
+        ("@every(hours=10**9)", "an interval has whole seconds, from 1 to those of 366"),
+        ('@every(seconds=1, lease=float("inf"))', "a lease has more than 0 seconds"),
+        ("@every(seconds=1, lease=0)", "a lease has more than 0 seconds"),
     ],
 )
 def test_a_schedule_that_cannot_be_is_an_error_at_the_start(start, code, said):
@@ -96,6 +98,12 @@ def test_names_of_jobs_are_unique(start, tmp_path):
 def test_names_of_jobs_are_bounded(start):
     with pytest.raises(ConfigurationError, match="a job has at most 48 characters"):
         start(REMIND.replace("def remind", f"def {'remind' * 9}"))
+
+
+@pytest.mark.parametrize("function", ["def remind(user)", "async def remind()"])
+def test_a_job_that_a_call_would_not_run_is_an_error(start, function):
+    with pytest.raises(ConfigurationError, match="remind is async, or has arguments without a"):
+        start(f"@every(hours=1)\n{function}:\n    pass\n")
 
 
 def test_a_job_inside_a_function_is_an_error_as_nobody_would_find_it(start):
