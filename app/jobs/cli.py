@@ -23,6 +23,8 @@ COLUMNS = {
 }
 #: Most times that `jobs next` prints.
 MAX_TIMES = 1000
+# Calendars end in 9999, and a line of crontab may come once in decades.
+LAST_YEAR = 2200
 
 jobs = CommandGroup("jobs", help="List jobs, run one, and see when one is due.")
 
@@ -60,10 +62,11 @@ def next_(name: str, after: str | None, count: int) -> None:
 
 
 def _parse(text: str) -> datetime:
+    """Return a time in UTC; raise BadParameter for one without a zone, or far from today."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
         time = datetime.min
-    if time.tzinfo is None:
+    if time.tzinfo is None or not 1970 < time.year < LAST_YEAR:
         raise click.BadParameter(f"{text!r} is no time such as 2026-01-02T03:04:05Z")
     return time.astimezone(UTC)

@@ -47,8 +47,8 @@ class Interval:
 class Crontab:
     """The times of a line of crontab in a time zone, as Debian's cron understands it.
 
-    If neither minute nor hour begins with `*`, the job runs once each day: at the end of an hour
-    that is skipped when summer time begins, and in the first one of an hour that is repeated.
+    When summer time begins or ends, a time in the skipped hour is moved to its end, and one in the
+    repeated hour comes the first time only. If minute or hour begins with `*`, elapsed time counts.
     """
 
     line: str

@@ -43,6 +43,11 @@ CASES = {
         "2027-03-28T00:30Z",
         ["28T01:00", "28T01:30"],
     ),
+    "each ten minutes of an hour that is skipped": (
+        'cron("*/10 2 * * *", zone="Europe/Berlin")',
+        "2027-03-27T01:45Z",
+        ["27T01:50", "29T00:00"],
+    ),
     "each half hour, when one is repeated": (
         'cron("*/30 * * * *", zone="Europe/Berlin")',
         "2027-10-31T00:00Z",
@@ -111,8 +116,11 @@ def test_a_job_inside_a_function_is_an_error_as_nobody_would_find_it(start):
         start("def outer():\n    @every(hours=1)\n    def remind():\n        pass\nouter()\n")
 
 
-@pytest.mark.parametrize("after", ["yesterday", "2027-01-01T00:00:00", "2027-01-01"])
-def test_a_time_without_a_zone_is_refused(start, after):
+@pytest.mark.parametrize(
+    "after",
+    ["yesterday", "2027-01-01T00:00:00", "2027-01-01", "0001-01-01T00:00+14:00", "9999-12-31T00Z"],
+)
+def test_a_time_without_a_zone_or_beyond_the_calendar_is_refused(start, after):
     app = start()
 
     result = app.test_cli_runner().invoke(args=["jobs", "next", "remind", "--after", after])
