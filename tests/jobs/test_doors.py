@@ -14,6 +14,7 @@ from tests.support.rows import make_admin
 from .conftest import REMIND, change, claim, make_due, project, run_due, stored
 
 FAIL = '@every(hours=1)\ndef remind():\n    raise LookupError("nobody")\n'
+WEEKLY = "@every(hours=168)\ndef weekly():\n    pass\n"
 NIGHTLY = '@cron("0 3 * * *", zone="Europe/Berlin", lease=60)\ndef remind():\n    pass\n'
 
 
@@ -126,6 +127,21 @@ def test_a_command_lists_the_jobs(start):
     assert table[2].endswith("LookupError: nobody")
     assert [job["name"] for job in listed] == ["purge-expired", "remind"]
     assert listed[1]["nextRun"].endswith(":00:00.000Z")
+
+
+def test_jobs_are_found_in_files_of_models_and_in_what_these_import(make_app, tmp_path, caplog):
+    folder = tmp_path / "models"
+    folder.mkdir()
+    (folder / "_nightly.py").write_text(f"from ostiary.jobs import every\n{REMIND}")
+    (folder / "loans.py").write_text(
+        f"from ostiary.jobs import every\nfrom models._nightly import remind\n{WEEKLY}"
+    )
+    app = make_app(MODELS_FOLDER=str(folder))
+
+    listed = json.loads(app.test_cli_runner().invoke(args=["jobs", "list", "--json"]).output)
+
+    assert [job["name"] for job in listed] == ["purge-expired", "remind", "weekly"]
+    assert "is no model" not in caplog.text
 
 
 def test_jobs_are_listed_before_a_process_has_stored_them(make_app, write_project):

@@ -39,17 +39,18 @@ def rows(database_url):
 
 
 @pytest.mark.both_databases
-def test_a_run_that_is_killed_is_made_again_after_its_lease(
+def test_another_instance_makes_a_run_again_that_was_killed_after_its_lease(
     database_url, write_project, rows, tmp_path
 ):
-    file = write_project(CODE.format(lease=2))
-    log = tmp_path / "project" / "log"
+    file = write_project(CODE.format(lease=10))
+    log, other = tmp_path / "project" / "log", tmp_path / "other"
+    other.mkdir()
     with serve(tmp_path, database_url, APP_PROJECT_FILE=file, WEB_CONCURRENCY="1") as server:
         eventually(log.exists)
-        server.kill()
-        [killed] = rows()
-        server.start()
-        eventually(lambda: rows()[0]["succeeded"])
+        with serve(other, database_url, APP_PROJECT_FILE=file, WEB_CONCURRENCY="1"):
+            server.kill()
+            [killed] = rows()
+            eventually(lambda: rows()[0]["succeeded"])
 
     assert (killed["runs"], killed["ended"]) == (1, None)
     assert killed["claimed_until"] is not None
