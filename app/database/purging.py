@@ -37,11 +37,11 @@ class Purger:
 
     def purge_some(self) -> bool:
         """Delete a batch of each table; return True if any of them may have more."""
+        self.failed = {}
         counts = [self._purge(table, batch) for table, batch in self._batches.items()]
         return max(counts, default=0) >= PURGE_BATCH
 
     def _purge(self, table: str, purge_batch: PurgeBatch) -> int:
-        self.failed.pop(table, None)
         try:
             with self._app.app_context():
                 return purge_batch()
