@@ -70,7 +70,7 @@ def claim_due(declared: Mapping[str, Job], busy: Collection[str]) -> Claim | flo
     known = ScheduledJob.name.in_([name for name in declared if name not in busy])
     due = select(ScheduledJob.name, DUE_AT.label("due_at"), CLOCK.label("moment"))
     seconds = float("inf")
-    for row in db.session.execute(due.where(known).order_by(DUE_AT)):
+    for row in db.session.execute(due.where(known).order_by(DUE_AT)).all():
         seconds = (row.due_at - row.moment).total_seconds()
         if seconds > 0:
             break

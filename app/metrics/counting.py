@@ -177,7 +177,7 @@ class BackgroundCollector(Collector):
         self._found: Background | None = None
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metrics; without those it stores if the database does not answer in time.
+        """Yield the metrics; without those that it stores if the database does not answer in time.
 
         Until it answers, a process sends no further statement.
         """
