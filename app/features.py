@@ -37,6 +37,8 @@ class Stage(IntEnum):
     CALLING = 10
     # Wraps the views of all endpoints.
     WRAPPING = 11
+    # Reads what the modules of the project have declared.
+    DECLARED = 12
 
 
 @dataclass(frozen=True)
@@ -252,6 +254,7 @@ FEATURES = (
         settings=("IDEMPOTENCY_TTL",),
         is_declared=True,
     ),
+    Feature("jobs", "app.jobs", Stage.DECLARED, commands={"jobs": "app.jobs.cli"}),
 )
 
 

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
@@ -71,6 +72,24 @@ def load(app: Flask, path: Path) -> ModuleType:
     except CodeError:
         _has_failed = True
         raise
+
+
+def imported_modules(app: Flask) -> list[ModuleType]:
+    """Return the modules of the app's project that have been imported."""
+    if not _folders or _folders != _real(_folders_of(app)):
+        return []
+    paths = tuple(f"{folder}{os.sep}" for folder in _folders)
+    # Resolved once for each folder of modules, because there are thousands of these.
+    real = cache(os.path.realpath)
+    modules = [(getattr(module, "__file__", None), module) for module in [*sys.modules.values()]]
+    # An environment with libraries may be in a folder of the project.
+    return [
+        module
+        for file, module in modules
+        if file
+        and "site-packages" not in file
+        and f"{real(os.path.dirname(file))}{os.sep}".startswith(paths)
+    ]
 
 
 def enter(*folders: Path) -> None:

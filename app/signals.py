@@ -79,6 +79,10 @@ audited = signal("audited")
 # subscriber = the name of the subscriber and outcome = the state of the delivery, or "delayed".
 delivery_attempted = signal("deliveryAttempted")
 
+# Sent after each run of a job. The sender is the app; the payload is job = its name and outcome =
+# "success" or "failed".
+job_ended = signal("jobEnded")
+
 
 def emit_after_commit(event: NamedSignal, **payload: object) -> None:
     """Send a signal as `emit` does, after the open transaction, if any, has committed."""

@@ -11,6 +11,7 @@ subscriber, and tries again until it succeeds or its lifetime ends::
         Attempt,
         DeliveryError,
         UndeliverableError,
+        cancel,
         define,
         record,
         subscribe,
@@ -39,8 +40,30 @@ subscriber, and tries again until it succeeds or its lifetime ends::
 
     def lend(book_id):
         record("bookLent", {"book": book_id}, lifetime=3600)
+
+An event may be recorded for later. One with a key replaces the one that has it, and can be
+cancelled::
+
+    from datetime import datetime
+
+
+    def remind(loan_id, book_id, time: datetime):
+        record("bookDue", {"book": book_id}, 3600, not_before=time, key=str(loan_id))
+
+
+    def give_back(loan_id) -> bool:
+        '''Return True if there was a reminder to cancel.'''
+        return cancel("bookDue", str(loan_id))
 """
 
-from app.outbox import Attempt, DeliveryError, UndeliverableError, define, record, subscribe
+from app.outbox import Attempt, DeliveryError, UndeliverableError, cancel, define, record, subscribe
 
-__all__ = ["Attempt", "DeliveryError", "UndeliverableError", "define", "record", "subscribe"]
+__all__ = [
+    "Attempt",
+    "DeliveryError",
+    "UndeliverableError",
+    "cancel",
+    "define",
+    "record",
+    "subscribe",
+]

@@ -117,7 +117,7 @@ NEEDS = [
     Need(
         "`ON CONFLICT … DO UPDATE`",
         r"\bON CONFLICT\b.*?\bDO UPDATE\b",
-        "throttles",
+        "throttles, new jobs, events of the outbox with a key",
         "requires a unique index with the distribution column",
         SUPPORTED,
         SUPPORTED,
@@ -220,8 +220,8 @@ PLAIN = """
     end false foreign from group in insert into is join left like limit not null offset on only or
     order outer primary references returning select table then to true union unique update using
     values varchar numeric when where with begin commit rollback set show
-    coalesce count current_schema current_setting date_trunc extract having lower max
-    min nullif round sum
+    coalesce count current_schema current_setting current_timestamp date_trunc extract having lower
+    max min nullif round sum
 """
 # Statements only of the tests, `pg_dump`, and dumps of other applications that tests load.
 OF_TESTS = """

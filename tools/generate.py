@@ -21,7 +21,7 @@ from app.admin.setup import calls
 from app.audit.entries import Action
 from app.batch.errors import InvalidBatch
 from app.mail.subscribers import MAILS
-from app.metrics.catalog import Catalog, database_up, outbox_gauges
+from app.metrics.catalog import Catalog, database_up, job_gauges, outbox_gauges
 from app.rest.endpoint import Endpoint, Route
 from app.settings import (
     PasskeysSchema,
@@ -205,7 +205,8 @@ def metrics() -> str:
         (("process",) if isinstance(metric, Gauge) else metric._labelnames, *metric.describe())
         for metric in vars(Catalog()).values()
     ]
-    read = [((), metric) for metric in (*outbox_gauges(0, 0), database_up(True))]
+    stored = (*outbox_gauges(0, 0), *job_gauges({}), database_up(True))
+    read = [(metric._labelnames, metric) for metric in stored]
     rows = [
         (
             f"`{metric.name}{'_total' if metric.type == 'counter' else ''}`",

@@ -123,6 +123,23 @@ class DeliverySchema(Schema):
     lastError = fields.String(attribute="last_error", dump_only=True)  # noqa: N815
 
 
+class JobSchema(Schema):
+    """A job with its last run, or the one in progress; `duration` and `lease` are seconds."""
+
+    name = fields.String()
+    schedule = fields.String()
+    lease = fields.Float()
+    nextRun = Timestamp(attribute="next_run", allow_none=True)  # noqa: N815
+    isRunning = fields.Boolean(attribute="is_running")  # noqa: N815
+    claimedBy = fields.String(attribute="claimed_by", allow_none=True)  # noqa: N815
+    runs = fields.Integer()
+    started = Timestamp(allow_none=True)
+    ended = Timestamp(allow_none=True)
+    duration = fields.Float(allow_none=True)
+    succeeded = Timestamp(allow_none=True)
+    error = fields.String(allow_none=True)
+
+
 class LockSchema(Schema):
     """A locked key of a throttle, such as an email; `key` identifies it without revealing it."""
 

@@ -132,6 +132,7 @@ class Action(StrEnum):
         "delivery-given-up",
         "The delivery `delivery` of the outbox was cancelled.",
     )
+    JOB_REQUESTED = "job-requested", "The actor let the job `job` run now."
     THROTTLE_RELEASED = (
         "throttle-released",
         "The counter of the throttle `throttle` was reset; `key` is the digest of its key.",

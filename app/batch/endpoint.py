@@ -9,7 +9,8 @@ from app import errors
 from app.access.policy import Grant
 from app.access.rules import EXECUTE
 from app.errors import OVERTAKEN
-from app.rest.endpoint import JSON, Endpoint, Route
+from app.rest.answers import JSON
+from app.rest.endpoint import Endpoint, Route
 from app.rest.requests.bodies import read_body
 from app.rest.rows.writer import MAX_ROWS
 

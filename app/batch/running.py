@@ -16,8 +16,8 @@ from app.database.faults import is_conflict
 from app.database.session import detach_objects, in_transaction, transaction
 from app.errors import DatabaseTimeout
 from app.http.responses import encode_json
+from app.rest.answers import JSON
 from app.rest.collection import MAX_VALUES
-from app.rest.endpoint import JSON
 from app.rest.routing import routed_target
 from app.rest.rows.pages import MAX_BYTES
 from app.users.sessions.transports import resolver

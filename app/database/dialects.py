@@ -8,6 +8,7 @@ further database must have them.
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from importlib import import_module
 from typing import Any
 
@@ -126,6 +127,27 @@ def _in_json(element: Among, compiler: SQLCompiler, **options: object) -> str:
     column, parameter = element.clauses
     values = func.json_each(parameter).table_valued("value")
     return compiler.process(column.in_(sa.select(values.c.value)), **options)
+
+
+class DatabaseTime(FunctionElement[datetime]):
+    """The time by the clock of the database, which all instances share.
+
+    In a transaction it is that of its beginning, except on SQLite.
+    """
+
+    inherit_cache = True
+    type = sa.DateTime(timezone=True)
+
+
+@compiles(DatabaseTime)
+def _current_timestamp(element: DatabaseTime, compiler: SQLCompiler, **options: object) -> str:
+    return "CURRENT_TIMESTAMP"
+
+
+@compiles(DatabaseTime, "sqlite")
+def _strftime(element: DatabaseTime, compiler: SQLCompiler, **options: object) -> str:
+    """Compile the time in the form in which SQLAlchemy stores times."""
+    return "strftime('%Y-%m-%d %H:%M:%f000', 'now')"
 
 
 class Like(FunctionElement[bool]):

@@ -37,7 +37,7 @@ FIXED_OPTIONS = {"isolation_level": "AUTOCOMMIT", "hide_parameters": True}
 #: Seconds after which PostgreSQL ends an idle transaction, such as that of a host that died.
 # Longer than any calls of data sources that a hook makes within a transaction.
 IDLE_IN_TRANSACTION = 60
-#: Database connections of a process in addition to `THREADS`: for the outbox, the purge, and a
+#: Database connections of a process in addition to `THREADS`: for the outbox, jobs, and a
 #: metrics scrape.
 POOL_OVERFLOW = 3
 #: Maximum compiled statements that a process keeps, about 30 kB each.

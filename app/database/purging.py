@@ -1,8 +1,5 @@
-"""Purging expired rows, on a background thread of each process."""
+"""Purging expired rows, in batches; a job of the service does so."""
 
-import atexit
-import random
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -16,65 +13,41 @@ from .session import connection
 
 #: Rows deleted by one statement, which takes some milliseconds and so holds locks briefly.
 PURGE_BATCH = 200
-#: Seconds between two such statements of a process, for others to write.
+#: Seconds between two such statements, for others to write.
 PAUSE = 0.1
-#: Seconds between two purges of a process, plus up to half as much, so that processes do not purge
-#: at once.
-PURGE_INTERVAL = 60.0
-# Seconds to finish the batch in progress when a process ends.
-STOP_TIMEOUT = 5.0
+#: Seconds between two purges, by one process of all instances.
+PURGE_INTERVAL = 60
 
 # Deletes at most PURGE_BATCH rows; returns their number.
 PurgeBatch = Callable[[], int]
 
 
 class Purger:
-    """Purges the tables of an app on a background thread; can be started again after `stop`."""
+    """Purges the tables of an app."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app
         self._batches: dict[str, PurgeBatch] = {}
-        self._thread: threading.Thread | None = None
-        self._stopping = threading.Event()
+        # The tables that could not be purged the last time, with the type of the error.
+        self.failed: dict[str, str] = {}
 
     def add(self, table: str, purge_batch: PurgeBatch) -> None:
         """Purge a table with a function that deletes a batch."""
         self._batches[table] = purge_batch
 
-    def start(self) -> None:
-        """Start the thread, unless it runs."""
-        if self._thread is None:
-            self._stopping.clear()
-            self._thread = threading.Thread(target=self._run, name="purge", daemon=True)
-            self._thread.start()
-            atexit.register(self.stop)
-
-    def stop(self) -> None:
-        """Finish the batch in progress."""
-        self._stopping.set()
-        if self._thread is not None:
-            self._thread.join(STOP_TIMEOUT)
-        self._thread = None
-        atexit.unregister(self.stop)
-
     def purge_some(self) -> bool:
         """Delete a batch of each table; return True if any of them may have more."""
+        self.failed = {}
         counts = [self._purge(table, batch) for table, batch in self._batches.items()]
         return max(counts, default=0) >= PURGE_BATCH
-
-    def _run(self) -> None:
-        seconds = _interval()
-        while not self._stopping.wait(seconds):
-            seconds = PAUSE if self.purge_some() else _interval()
 
     def _purge(self, table: str, purge_batch: PurgeBatch) -> int:
         try:
             with self._app.app_context():
                 return purge_batch()
         except SQLAlchemyError as error:
-            # The rows are purged next time.
-            name = type(error).__name__
-            self._app.logger.warning("%s could not be purged: %s", table, name)
+            # The other tables are purged, and this one the next time.
+            self.failed[table] = type(error).__name__
             return 0
 
 
@@ -108,7 +81,3 @@ def purge_all(purge_batch: PurgeBatch) -> int:
     while count := purge_batch():
         total += count
     return total
-
-
-def _interval() -> float:
-    return PURGE_INTERVAL * random.uniform(1, 1.5)  # noqa: S311 no secret

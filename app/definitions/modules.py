@@ -7,6 +7,7 @@ from types import FunctionType, ModuleType
 
 from flask import Flask
 
+from app.jobs import Job
 from app.problems import Problems
 from app.project_modules import CodeError, load, located_errors
 from app.rest.resource import Resource
@@ -47,6 +48,11 @@ class Module:
                 getattr(self._content, function)(argument)
 
     @property
+    def has_jobs(self) -> bool:
+        """Whether the module declares or imports jobs."""
+        return any(isinstance(value, Job) for value in vars(self._content).values())
+
+    @property
     def hook_stubs(self) -> int:
         """The number of hooks that are still stubs."""
         values = vars(self._content).values()
@@ -81,7 +87,7 @@ def import_modules(app: Flask, folder: Path, problems: Problems) -> dict[str, Mo
 def warn_of_others(modules: Mapping[str, Module], beside: set[str], problems: Problems) -> None:
     """Warn of files without models; `beside` are the names of the files in JSON."""
     for name, module in modules.items():
-        if name in beside or module.resources or module.has(INIT_APP):
+        if name in beside or module.resources or module.has_jobs or module.has(INIT_APP):
             continue
         if not any(map(module.is_used_by, modules.values())):
             problems.warn(

@@ -11,8 +11,9 @@ from app.access.policy import authorize, related_method
 from app.batch.endpoint import check_calls
 from app.database.session import held_transaction
 from app.http.responses import encode_json
+from app.rest.answers import JSON
 from app.rest.collection import Collection
-from app.rest.endpoint import JSON, Endpoint, View
+from app.rest.endpoint import Endpoint, View
 from app.rest.writing import hashed_property
 
 from .keys import HEADER, read_call

@@ -1,10 +1,12 @@
 """The metrics: names, labels and help texts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 
 from prometheus_client import Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily
 
+from app.jobs.running import OUTCOMES as JOB_OUTCOMES
 from app.outbox.delivery import OUTCOMES
 
 NAMESPACE = "ostiary"
@@ -50,6 +52,12 @@ class Catalog:
             " `expired` or `obsolete`.",
             *("subscriber", "outcome"),
         )
+        # Not `job`, a label that Prometheus gives to each of its targets.
+        self.jobs = _counter(
+            "job_runs",
+            "Runs of jobs that have ended: `success` or `failed`.",
+            *("name", "outcome"),
+        )
         self.calls = _counter(
             "data_source_calls",
             "Calls of data sources: `success`, or the class of the connector's error.",
@@ -84,7 +92,11 @@ class Catalog:
         )
 
     def start_at_zero(
-        self, throttles: Iterable[str], providers: Iterable[str], subscribers: Iterable[str]
+        self,
+        throttles: Iterable[str],
+        providers: Iterable[str],
+        subscribers: Iterable[str],
+        jobs: Iterable[str],
     ) -> None:
         """Expose 0 for known labels: Prometheus sees no increase if a metric appears with 1."""
         for outcome in LOGIN_OUTCOMES:
@@ -96,6 +108,9 @@ class Catalog:
         for subscriber in subscribers:
             for outcome in OUTCOMES:
                 self.deliveries.labels(subscriber, outcome)
+        for job in jobs:
+            for outcome in JOB_OUTCOMES:
+                self.jobs.labels(job, outcome)
 
 
 def outbox_gauges(pending: int, oldest: float) -> list[GaugeMetricFamily]:
@@ -112,12 +127,32 @@ def outbox_gauges(pending: int, oldest: float) -> list[GaugeMetricFamily]:
     ]
 
 
+def job_gauges(jobs: Mapping[str, tuple[datetime | None, float | None]]) -> list[GaugeMetricFamily]:
+    """Return the metrics of jobs: of each the end of its last success, and its last duration."""
+    succeeded = GaugeMetricFamily(
+        f"{NAMESPACE}_job_last_success_timestamp_seconds",
+        "When the last run of the job without an error ended, in seconds since 1970.",
+        labels=["name"],
+    )
+    seconds = GaugeMetricFamily(
+        f"{NAMESPACE}_job_last_duration_seconds",
+        "Seconds of the last run that ended.",
+        labels=["name"],
+    )
+    for name, (end, duration) in jobs.items():
+        if end is not None:
+            succeeded.add_metric([name], end.timestamp())
+        if duration is not None:
+            seconds.add_metric([name], duration)
+    return [succeeded, seconds]
+
+
 def database_up(is_up: bool) -> GaugeMetricFamily:
     """Return the metric for whether the database answered this scrape."""
     return GaugeMetricFamily(
         f"{NAMESPACE}_database_up",
         "1 if the database answered this scrape within a second, else 0; the metrics of the outbox"
-        " are then absent.",
+        " and of the last runs of jobs are then absent.",
         int(is_up),
     )
 

@@ -2,13 +2,14 @@
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flask import Flask
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
-from sqlalchemy import QueuePool
+from sqlalchemy import QueuePool, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.audit.entries import UNVERIFIED_EMAIL, Action
@@ -18,14 +19,16 @@ from app.database.session import db
 from app.database.standbys.reader import standbys
 from app.datasources import data_sources
 from app.hash_slots import hash_slots
+from app.jobs.declarations import jobs
+from app.jobs.models import ScheduledJob
 from app.observability.origin import ROUTE
 from app.outbox.delivery import registry
 from app.outbox.maintenance import PENDING_DELIVERIES
 from app.rest.endpoint import ASKS_FOR_UPLOAD
-from app.signals import audited, delivery_attempted
+from app.signals import audited, delivery_attempted, job_ended
 from app.times import now
 
-from .catalog import FAILED, SUCCESS, UNVERIFIED, Catalog, database_up, outbox_gauges
+from .catalog import FAILED, SUCCESS, UNVERIFIED, Catalog, database_up, job_gauges, outbox_gauges
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -35,6 +38,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 UNKNOWN = "unknown"
 #: Seconds that a scrape waits for the database; Prometheus waits 10 for the scrape.
 TIMEOUT = 1.0
+LAST_RUNS = select(ScheduledJob.name, ScheduledJob.succeeded, ScheduledJob.duration)
 
 
 class RequestCounter:
@@ -80,9 +84,11 @@ class EventCounter:
     def __init__(self, app: Flask, catalog: Catalog) -> None:
         self._catalog = catalog
         subscribers = registry.of(app).all_subscribers()
-        catalog.start_at_zero(app.config["THROTTLES"], app.config["PROVIDERS"], subscribers)
+        known = app.config["THROTTLES"], app.config["PROVIDERS"], subscribers, jobs.of(app)
+        catalog.start_at_zero(*known)
         audited.connect(self.count_audited, sender=app)
         delivery_attempted.connect(self.count_delivery, sender=app)
+        job_ended.connect(self.count_job, sender=app)
         for source in data_sources.of(app).values():
             source.after_execute.connect(self.count_answer, sender=source)
             source.execute_failed.connect(self.count_failure, sender=source)
@@ -106,6 +112,10 @@ class EventCounter:
     def count_delivery(self, _app: Flask, subscriber: str, outcome: str) -> None:
         """Count an attempted delivery."""
         self._catalog.deliveries.labels(subscriber, outcome).inc()
+
+    def count_job(self, _app: Flask, job: str, outcome: str) -> None:
+        """Count a run of a job."""
+        self._catalog.jobs.labels(job, outcome).inc()
 
     def count_answer(self, source: DataSource, ctx: Call) -> None:
         """Count a successful call of a data source."""
@@ -148,32 +158,36 @@ class GaugeSampler:
         self._refused = refused
 
 
-class Pending(NamedTuple):
-    """The number of pending deliveries, and the age of the oldest one in seconds."""
+class Background(NamedTuple):
+    """The work besides requests that the database has."""
 
-    number: int
+    # The number of pending deliveries, and the age of the oldest one in seconds.
+    pending: int
     age: float
+    # The end of the last success of each job, and the seconds of its last run.
+    jobs: dict[str, tuple[datetime | None, float | None]]
 
 
-class OutboxCollector(Collector):
-    """Reads the outbox on a separate thread, as no database time-out covers all delays."""
+class BackgroundCollector(Collector):
+    """Reads the outbox and the jobs on a thread, as no database time-out covers all delays."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app
         self._thread: threading.Thread | None = None
-        self._found: Pending | None = None
+        self._found: Background | None = None
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metrics; without those of the outbox if the database does not answer in time.
+        """Yield the metrics; without those that it stores if the database does not answer in time.
 
         Until it answers, a process sends no further statement.
         """
         found = self._read_in_time()
         yield database_up(found is not None)
         if found is not None:
-            yield from outbox_gauges(found.number, found.age)
+            yield from outbox_gauges(found.pending, found.age)
+            yield from job_gauges(found.jobs)
 
-    def _read_in_time(self) -> Pending | None:
+    def _read_in_time(self) -> Background | None:
         if self._thread is None or not self._thread.is_alive():
             self._found = None
             self._thread = threading.Thread(target=self._read, name="metrics-database", daemon=True)
@@ -185,8 +199,12 @@ class OutboxCollector(Collector):
         try:
             with self._app.app_context(), db.engine.connect() as connection:
                 row = connection.execute(PENDING_DELIVERIES).one()
+                known = LAST_RUNS.where(ScheduledJob.name.in_(jobs.of(self._app)))
+                runs = {
+                    row.name: (row.succeeded, row.duration) for row in connection.execute(known)
+                }
         except SQLAlchemyError as error:
             self._app.logger.warning("metrics: no database: %s", type(error).__name__)
         else:
             age = 0.0 if row.created is None else (now() - row.created).total_seconds()
-            self._found = Pending(row.number, max(0.0, age))
+            self._found = Background(row.number, max(0.0, age), runs)

@@ -23,7 +23,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from prometheus_client.registry import Collector
 
 from .catalog import Catalog
-from .counting import EventCounter, GaugeSampler, OutboxCollector, RequestCounter
+from .counting import BackgroundCollector, EventCounter, GaugeSampler, RequestCounter
 
 # In memory: writing to a mapped file kills the process if the disk is full.
 MEMORY = Path("/dev/shm")  # noqa: S108 its folders are made by mkdtemp
@@ -140,7 +140,7 @@ class Metrics:
         self._files.count_as(number)
         registry = CollectorRegistry()
         registry.register(self._files)
-        registry.register(OutboxCollector(self._app))
+        registry.register(BackgroundCollector(self._app))
         handler = type("Handler", (MetricsHandler,), {"registry": registry})
         sampler = GaugeSampler(self._app, self._catalog)
         server = ScrapeServer(self._app, self._listener, handler, sampler)

@@ -273,6 +273,8 @@ class EndpointOperation:
     def _success(self, schemas: Schemas) -> dict[str, DocumentPart]:
         answer = self._endpoint.answer
         if not self._endpoint.has_content:
+            if self._endpoint.is_deferred:
+                return {"202": {"description": "Accepted: it is done after this response."}}
             done = {"204": {"description": "Done, without content."}}
             return {**done, "302": REDIRECT} if self._endpoint.redirects else done
         schema = self._answer(answer, schemas)

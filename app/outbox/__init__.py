@@ -14,7 +14,7 @@ from app.database.purging import purger
 from .delivery import Handler, Payload, define, subscribe
 from .maintenance import purge_batch
 from .models import Attempt, DeferredError, DeliveryError, OutboxEvent, UndeliverableError
-from .service import record, record_decoy, start, stop
+from .service import cancel, record, record_decoy, start, stop
 
 __all__ = [
     "Attempt",
@@ -23,6 +23,7 @@ __all__ = [
     "Handler",
     "Payload",
     "UndeliverableError",
+    "cancel",
     "define",
     "init_app",
     "record",

@@ -17,11 +17,20 @@ from sqlalchemy import (
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql.dml import ReturningUpdate
 
+from app.database.dialects import DatabaseTime
 from app.database.session import affected_rows, db, transaction
 from app.database.statements import PreparedStatement
 from app.times import now
 
-from .models import PENDING, Attempt, Delivery, OutboxEvent, UndeliverableError
+from .models import (
+    PENDING,
+    SCHEDULED,
+    WAITING_STATES,
+    Attempt,
+    Delivery,
+    OutboxEvent,
+    UndeliverableError,
+)
 
 #: Seconds after which another process takes over the delivery of one that died.
 LEASE = 60.0
@@ -77,26 +86,30 @@ def due_at_once() -> datetime:
 
 def next_attempt() -> datetime | None:
     """Return when the first delivery may be claimed; takes no write lock."""
-    # Two selects, because each takes only one step in the index.
+    # Several selects, because each takes only one step in the index.
     first_of = select(func.min(Delivery.next_attempt)).where(Delivery.state == PENDING)
     last_of = select(func.max(Delivery.next_attempt)).where(Delivery.state == PENDING)
-    both = select(first_of.scalar_subquery(), last_of.scalar_subquery())
-    first, last = db.session.execute(both).one()
+    scheduled_of = select(func.min(Delivery.next_attempt)).where(*_scheduled(Delivery))
+    found = (first_of.scalar_subquery(), last_of.scalar_subquery(), scheduled_of.scalar_subquery())
+    first, last, scheduled = db.session.execute(select(*found)).one()
     moment = now()
-    return moment if last is not None and last > _latest(moment) else first
+    is_late = last is not None and last > _latest(moment)
+    return moment if is_late or scheduled is not None else first
 
 
 def claim_due() -> Claim | None:
-    """Claim the delivery that has been due for longest."""
+    """Claim the delivery that has been due for longest; scheduled ones if no other is due."""
     other = aliased(Delivery)
-    due = (
-        select(other.id)
-        .where(other.state == PENDING, _is_due(other.next_attempt))
-        .order_by(other.next_attempt)
-        .limit(1)
-        .with_for_update(skip_locked=True)
-    )
-    claiming = _claiming(Delivery.id == due.scalar_subquery())
+    pending = other.state == PENDING, _is_due(other.next_attempt)
+    return _claim_first(other, *pending) or _claim_first(other, *_scheduled(other))
+
+
+def _claim_first(other: type[Delivery], *conditions: ColumnElement[bool]) -> Claim | None:
+    """Claim the first delivery of those that meet conditions about the alias."""
+    first = select(other.id).where(*conditions).order_by(other.next_attempt).limit(1)
+    due = first.with_for_update(skip_locked=True).scalar_subquery()
+    # Compared with the state again: another worker may have been faster.
+    claiming = _claiming(ROWS.state.in_(WAITING_STATES), ROWS.id == due)
     return _claim(db.session.execute(claiming, {"lease_end": lease_end()}).first())
 
 
@@ -108,9 +121,12 @@ def claim_reserved(delivery_id: int) -> Claim | None:
 def read_data(claim: Claim) -> dict[str, Any]:
     """Return the recorded data; raise UndeliverableError if it cannot be read."""
     try:
-        data: dict[str, Any] = DATA.first({"event": claim.event_id}).data
+        row = DATA.first({"event": claim.event_id})
     except (ValueError, RecursionError):
         raise UndeliverableError("its data cannot be read") from None
+    if row is None:
+        raise UndeliverableError("it was cancelled")
+    data: dict[str, Any] = row.data
     return data
 
 
@@ -171,21 +187,30 @@ def _is_due(time: SQLColumnExpression[datetime]) -> ColumnElement[bool]:
     return or_(time <= moment, time > _latest(moment))
 
 
+def _scheduled(delivery: type[Delivery]) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions that a scheduled delivery is due, by the clock of the database."""
+    return delivery.state == SCHEDULED, delivery.next_attempt <= DatabaseTime()
+
+
 def _latest(moment: datetime) -> datetime:
     """Return the latest time at which an attempt may be planned."""
     return moment + timedelta(seconds=max(LEASE, MAX_BACKOFF) + CLOCK_TOLERANCE)
 
 
 def _claiming(*conditions: ColumnElement[bool]) -> ReturningUpdate[Any]:
-    """Return the statement that claims a pending delivery until `lease_end`."""
+    """Return the statement that claims a delivery until `lease_end`."""
     columns = ROWS.id, ROWS.attempts, ROWS.subscriber, ROWS.is_retried, ROWS.event_id
     claimed = {"attempts": ROWS.attempts + 1, "next_attempt": bindparam("lease_end")}
-    pending = update(ROWS.id.table).where(ROWS.state == PENDING, *conditions)
-    return pending.values(claimed).returning(*columns)
+    claiming = update(ROWS.id.table).where(*conditions).values({**claimed, "state": PENDING})
+    return claiming.returning(*columns)
 
 
 def _claim(row: Any) -> Claim | None:
-    return None if row is None else Claim(*row, *EVENT.first({"event": row.event_id}))
+    if row is None:
+        return None
+    event = EVENT.first({"event": row.event_id})
+    # It may have been cancelled since.
+    return None if event is None else Claim(*row, *event)
 
 
 def _change(claim: Claim, **values: object) -> None:
@@ -195,4 +220,6 @@ def _change(claim: Claim, **values: object) -> None:
     affected_rows(statement.execution_options(synchronize_session=False))
 
 
-CLAIM_RESERVED = PreparedStatement(_claiming(IS_DELIVERY, ROWS.attempts == 0))
+CLAIM_RESERVED = PreparedStatement(
+    _claiming(IS_DELIVERY, ROWS.state == PENDING, ROWS.attempts == 0)
+)

@@ -16,7 +16,7 @@ from app.errors import ModelNotFound
 from app.times import now
 
 from .claims import due_at_once
-from .models import EXPIRED, FAILED, PENDING, Delivery, OutboxEvent
+from .models import EXPIRED, FAILED, PENDING, WAITING_STATES, Delivery, OutboxEvent
 
 # Unreadable data must not prevent an event from being listed and retried.
 WITHOUT_DATA = defer(OutboxEvent.data)
@@ -110,14 +110,14 @@ def retry_one(delivery_id: int) -> None:
 
 
 def give_up(delivery_id: int) -> None:
-    """Cancel a pending delivery; an attempt in progress may still succeed.
+    """Cancel a pending or scheduled delivery; an attempt in progress may still succeed.
 
-    Raises ModelNotFound, or Conflict if it is not pending.
+    Raises ModelNotFound, or Conflict if it is neither.
     """
     with transaction():
         state = _lock(delivery_id)
-        if state != PENDING:
-            raise Conflict(f"The delivery is {state}; those that are pending are given up.")
+        if state not in WAITING_STATES:
+            raise Conflict(f"The delivery is {state}; those that wait are given up.")
         final = {"state": FAILED, "finished": now(), "last_error": GIVEN_UP}
         affected_rows(update(Delivery).where(Delivery.id == delivery_id).values(final))
         record(Action.DELIVERY_GIVEN_UP, delivery=delivery_id)
@@ -151,8 +151,8 @@ def purge_batch(older_than: timedelta) -> int:
 
 
 def _is_kept(before: datetime) -> ColumnElement[bool]:
-    """Return the condition that a delivery is pending, or finished too recently."""
-    return or_(Delivery.state == PENDING, Delivery.finished >= before)
+    """Return the condition that a delivery waits, or finished too recently."""
+    return or_(Delivery.state.in_(WAITING_STATES), Delivery.finished >= before)
 
 
 def _prolong(event_ids: Collection[int]) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, String
+from sqlalchemy import JSON, ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import UtcDateTime
@@ -16,15 +16,20 @@ from app.times import now
 
 # The states of a delivery.
 PENDING = "pending"
+SCHEDULED = "scheduled"
 DELIVERED = "delivered"
 FAILED = "failed"
 EXPIRED = "expired"
 OBSOLETE = "obsolete"
 FINAL_STATES = (DELIVERED, FAILED, EXPIRED, OBSOLETE)
-STATES = (PENDING, *FINAL_STATES)
+# Those of deliveries that will be attempted: at once, or not before a time.
+WAITING_STATES = (PENDING, SCHEDULED)
+STATES = (*WAITING_STATES, *FINAL_STATES)
 
 #: Maximum characters of a stored failure reason.
 MAX_REASON = 200
+#: Maximum characters of the key of an event.
+MAX_KEY = 255
 
 
 class DeliveryError(Exception):
@@ -58,11 +63,20 @@ class Attempt:
     secret: str | None = field(default=None, repr=False)
 
 
+# Few events have a key.
+HAS_KEY = text("key IS NOT NULL")
+
+
 class OutboxEvent(Model):
     """An event, with the data for its payload, which never contains secrets."""
 
     __tablename__ = "outbox"
-    __table_args__ = IDS_GIVEN_ONCE
+    __table_args__ = (
+        # In the database it has the events with a key alone (HAS_KEY), as the migration says. Here
+        # that would import the dialects of all databases.
+        Index("ix_outbox_event_key", "event", "key", unique=True),
+        IDS_GIVEN_ONCE,
+    )
 
     id: Mapped[int] = mapped_column(IntegerId, primary_key=True)
     event: Mapped[str] = mapped_column(String(64))
@@ -75,6 +89,8 @@ class OutboxEvent(Model):
     request_id: Mapped[str | None] = mapped_column(String(64))
     # The client's preferences, joined by commas; None if there are none.
     languages: Mapped[str | None] = mapped_column(String(MAX_JOINED_LANGUAGES))
+    # Identifies an event among those of its name that may be replaced or cancelled.
+    key: Mapped[str | None] = mapped_column(String(MAX_KEY))
 
 
 class Delivery(Model):
@@ -91,7 +107,8 @@ class Delivery(Model):
     subscriber: Mapped[str] = mapped_column(String(64))
     state: Mapped[str] = mapped_column(String(16), default=PENDING)
     attempts: Mapped[int] = mapped_column(default=0)
-    # When a worker may claim it: during an attempt, the end of its lease.
+    # When a worker may claim it: during an attempt, the end of its lease; of a scheduled one, by
+    # the clock of the database.
     next_attempt: Mapped[datetime] = mapped_column(UtcDateTime)
     is_retried: Mapped[bool] = mapped_column(default=False)
     last_error: Mapped[str | None] = mapped_column(String(MAX_REASON))

@@ -4,15 +4,16 @@ import atexit
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
 from flask import Flask, current_app, has_request_context
-from sqlalchemy import bindparam, insert, inspect
+from sqlalchemy import bindparam, delete, exists, insert, inspect, select
 
-from app.database.session import Model, after_commit, transaction
+from app.database.dialects import insert_for
+from app.database.session import Model, affected_rows, after_commit, db, transaction
 from app.database.statements import PreparedStatement
 from app.observability.origin import current_languages, current_request_id
 from app.state import AppState
@@ -20,7 +21,16 @@ from app.times import now
 
 from . import claims
 from .delivery import deliver, deliver_due, leases, registry, seconds_until_due
-from .models import OBSOLETE, PENDING, Delivery, OutboxEvent
+from .models import (
+    HAS_KEY,
+    MAX_KEY,
+    OBSOLETE,
+    PENDING,
+    SCHEDULED,
+    WAITING_STATES,
+    Delivery,
+    OutboxEvent,
+)
 
 # The columns of a delivery without attempts.
 NEW = {"attempts": 0, "is_retried": False, "last_error": None, "finished": None}
@@ -174,43 +184,97 @@ def stop(app: Flask) -> None:
     leases.of(app).stop()
 
 
-def record(event: str, data: dict[str, Any], lifetime: float, secret: str | None = None) -> None:
-    """Record an event, whose deliveries are tried for `lifetime` seconds.
+def record(
+    event: str,
+    data: dict[str, Any],
+    lifetime: float,
+    secret: str | None = None,
+    *,
+    not_before: datetime | None = None,
+    key: str | None = None,
+) -> None:
+    """Record an event, whose deliveries are tried for `lifetime` seconds, from `not_before` on.
 
     Takes part in the caller's transaction. `data` is stored and must not contain secrets; `secret`
-    is kept in the memory of this process for its first attempt. Without subscribers, nothing is
-    recorded.
+    is kept in the memory of this process for its first attempt, which `not_before` excludes. An
+    event with a `key` replaces the one of the same name and key, and what is not yet delivered of
+    it. Without subscribers, nothing is recorded. Raises ValueError for a time without a zone.
     """
-    _insert(event, data, lifetime, secret, PENDING)
+    if not_before is not None and not_before.tzinfo is None:
+        raise ValueError("not_before has no time zone")
+    if not_before is not None and secret is not None:
+        raise ValueError("a secret is not kept until not_before")
+    if key is not None and len(key) > MAX_KEY:
+        raise ValueError(f"the key of an event has at most {MAX_KEY} characters")
+    _insert(event, data, lifetime, secret=secret, not_before=not_before, key=key)
 
 
 def record_decoy(event: str, data: dict[str, Any], lifetime: float) -> None:
     """Take as long as `record`, without delivering anything."""
-    _insert(event, data, lifetime, None, OBSOLETE)
+    _insert(event, data, lifetime, state=OBSOLETE)
+
+
+def cancel(event: str, key: str) -> bool:
+    """Cancel what is not yet delivered of the event with a key; return False if nothing was left.
+
+    Takes part in the caller's transaction. An attempt in progress may still succeed.
+    """
+    keyed = OutboxEvent.event == event, OutboxEvent.key == key
+    with transaction():
+        ids = db.session.scalars(select(OutboxEvent.id).where(*keyed)).all()
+        waiting = Delivery.event_id.in_(ids), Delivery.state.in_(WAITING_STATES)
+        cancelled = affected_rows(delete(Delivery).where(*waiting))
+        rest = exists().where(Delivery.event_id == OutboxEvent.id)
+        affected_rows(delete(OutboxEvent).where(*keyed, ~rest))
+    return cancelled > 0
 
 
 def _insert(
-    event: str, data: dict[str, object], lifetime: float, secret: str | None, state: str
+    event: str,
+    data: dict[str, object],
+    lifetime: float,
+    *,
+    secret: str | None = None,
+    state: str = PENDING,
+    not_before: datetime | None = None,
+    key: str | None = None,
 ) -> None:
     app = current_app._get_current_object()  # type: ignore[attr-defined]
     subscribers = registry.of(app).subscribers(event)
     if not subscribers:
         return
-    is_reserved, created = worker.of(app).has_room(), now()
+    created = now()
+    begin = created if not_before is None else max(created, not_before)
+    is_reserved = begin == created and worker.of(app).has_room()
     first_attempt = claims.lease_end() if is_reserved else claims.due_at_once()
-    deadline = created + timedelta(seconds=lifetime)
+    if begin > created:
+        state, first_attempt = SCHEDULED, begin
     event_values = {
         "event": event,
         "data": data,
         "created": created,
         "lifetime": lifetime,
-        "deadline": deadline,
+        "deadline": begin + timedelta(seconds=lifetime),
         "request_id": current_request_id(),
         "languages": ",".join(current_languages()) or None,
+        "key": key,
     }
     with transaction():
-        event_id = INSERT_EVENT.first(event_values).id
+        event_id = INSERT_EVENT.first(event_values).id if key is None else _replace(event_values)
         delivery = {"event_id": event_id, "state": state, "next_attempt": first_attempt, **NEW}
         ids = [INSERT_DELIVERY.first({**delivery, "subscriber": name}).id for name in subscribers]
         if is_reserved:
             after_commit(partial(worker.of(app).reserve, ids, secret))
+
+
+def _replace(values: Mapping[str, object]) -> int:
+    """Store an event with a key in place of the one that has it; delete that one's deliveries."""
+    row = insert_for(db.engine.dialect.name)(OutboxEvent).values(values)
+    replaced = row.on_conflict_do_update(
+        index_elements=["event", "key"],
+        index_where=HAS_KEY,
+        set_={name: row.excluded[name] for name in values},
+    )
+    event_id: int = db.session.scalar(replaced.returning(OutboxEvent.id))
+    affected_rows(delete(Delivery).where(Delivery.event_id == event_id))
+    return event_id

@@ -48,15 +48,17 @@ def is_schema(value: object) -> bool:
     return isinstance(value, type) and issubclass(value, marshmallow.Schema)
 
 
-def make_dumper(name: str, answer: Any, media_type: str) -> Callable[[object], ResponseReturnValue]:
+def make_dumper(
+    name: str, answer: Any, media_type: str, status: int
+) -> Callable[[object], ResponseReturnValue]:
     """Return the function that makes a response from a view's result.
 
-    `name` is that of the endpoint, for the error.
+    `name` is that of the endpoint, for the error, and `status` that of a response without content.
     """
     if media_type != JSON:
         return partial(_dump_text, name, media_type)
     if answer is None:
-        return lambda _: NO_CONTENT
+        return lambda _: ("", status)
     many = isinstance(answer, list)
     described = answer[0] if many else answer
     if not is_schema(described):

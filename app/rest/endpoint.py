@@ -81,9 +81,11 @@ class Endpoint:
     # credentials itself.
     permits: Principal | None = None
     body: SchemaSpec = None
-    # None: the response is 204 without content or, if `answer_type` is not JSON, the text or bytes
-    # that the view returns.
+    # None: the response has no content or, if `answer_type` is not JSON, is the text or bytes that
+    # the view returns.
     answer: SchemaSpec = None
+    # Whether what was asked for is done after the response, which is then 202.
+    is_deferred: bool = False
     # The name of its structured query parameter, followed by "!" if it is required.
     query: str = ""
     # What that parameter holds, if it is not what its name says.
@@ -164,6 +166,13 @@ class Endpoint:
     def has_content(self) -> bool:
         """Whether its response has content."""
         return self.answer is not None or self.answer_type != JSON
+
+    @property
+    def success(self) -> int:
+        """The status of a call that succeeds."""
+        if self.has_content:
+            return 200
+        return 202 if self.is_deferred else 204
 
     @property
     def answers_row(self) -> bool:
@@ -291,7 +300,7 @@ def _view_function(app: Flask, name: str, endpoint: Endpoint) -> Callable[..., R
     method, view = endpoint.method, endpoint.view
     served_endpoints.of(app)[f"{name}.{method}"] = endpoint
     load = _body_loader(endpoint.body, loader(app.config))
-    dump = make_dumper(f"{name}.{method}", endpoint.answer, endpoint.answer_type)
+    dump = make_dumper(f"{name}.{method}", endpoint.answer, endpoint.answer_type, endpoint.success)
     permit = authorize_narrowed if endpoint.narrowed_by else authorize
 
     def respond(**arguments: str) -> ResponseReturnValue:

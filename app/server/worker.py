@@ -17,9 +17,9 @@ from gunicorn.glogging import Logger
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, ThreadWorker
 
 from app import outbox
-from app.database.purging import purger
 from app.errors import TooManyUploads
 from app.hash_slots import hash_slots
+from app.jobs.running import worker as jobs
 from app.observability import health
 
 from .connection import ClientConnection, WaitingConnections
@@ -81,10 +81,10 @@ class BufferingWorker(ThreadWorker):
         super().check_config(cfg, log)
 
     def run(self) -> None:
-        """Start the outbox and the purges in this process, and serve."""
+        """Start the outbox and the jobs in this process, and serve."""
         health.is_serving.set(self.wsgi, lambda: self.alive)
         outbox.start(self.wsgi)
-        purger.of(self.wsgi).start()
+        jobs.of(self.wsgi).start()
         # Otherwise gunicorn would search for a setting at each access.
         vars(self.cfg).update({name: found.get() for name, found in self.cfg.settings.items()})
         self.waiting = WaitingConnections(self.poller, self.keepalived_conns, self.pending_conns)

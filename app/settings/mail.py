@@ -91,8 +91,8 @@ class MailSettings(Schema):
     OUTBOX_POLL_INTERVAL = setting(
         fields.Float,
         10.0,
-        "Seconds between two checks of a process for mail that others have not sent. Its own mail"
-        " does not wait for the next check.",
+        "Seconds between two checks of a process for mail that others have not sent, and for jobs"
+        " that are to run now. Its own mail does not wait for the next check.",
         validate=validate.Range(min=0.1),
     )
     OUTBOX_DAYS = setting(

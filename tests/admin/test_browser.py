@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from sqlalchemy import insert, select
 
 from app.database.session import db
+from app.jobs.running import worker
 from app.outbox.delivery import drain
 from app.outbox.models import DELIVERED, Delivery
 from app.todos.models import Todo
@@ -366,6 +367,24 @@ def test_a_mail_that_failed_is_sent_again(admin, service):
     admin.page.set_viewport_size(DESK)
     admin.go("audit")
     expect(admin.row("delivery-retried")).to_contain_text(ADMIN)
+
+
+def test_a_job_is_run_now_and_its_last_run_is_seen(admin, service):
+    admin.enter("jobs")
+    job = admin.row("purge-expired")
+    expect(job).to_contain_text("every 0:01:00")
+    admin.press("Run purge-expired")
+    admin.expect_told("It runs as soon as a process is free.")
+    worker.of(service.app).start()
+    try:
+        eventually(lambda: service.call("GET", "/admin/jobs")[0]["succeeded"])
+    finally:
+        worker.of(service.app).stop()
+    admin.press("Refresh")
+    expect(job).to_contain_text("succeeded")
+    assert admin.page.evaluate(WHAT_DOES_NOT_FIT) == []
+    admin.go("audit")
+    expect(admin.row("job-requested")).to_contain_text(ADMIN)
 
 
 def undelivered(app):

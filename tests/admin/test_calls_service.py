@@ -188,7 +188,7 @@ def test_no_answer_has_a_secret_of_an_app_that_is_configured_completely(make_app
     answers = {path: admin("GET", path) for path in {*paths, "/admin/models/users"}}
     answers["/admin/users/1"] = admin("GET", "/admin/users/1")
 
-    assert len(answers) == 13
+    assert len(answers) == 14
     assert {answer.status_code for answer in answers.values()} == {200}
     leaks = [path for path, answer in answers.items() if PLANTED in answer.get_data(as_text=True)]
     assert leaks == []

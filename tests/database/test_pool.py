@@ -100,10 +100,10 @@ def test_a_call_of_a_data_source_holds_no_connection(make_app, secrets):
         assert (pool.checkedout(), call_remote("remote", "call", pool.checkedout)) == (1, 0)
 
 
-def test_threads_outbox_purge_and_metrics_have_a_connection_each(
+def test_threads_outbox_jobs_and_metrics_have_a_connection_each(
     make_app, api, token, database_url, tmp_path
 ):
-    """While threads, purge and metrics hold a connection each, the outbox sends a mail."""
+    """While threads, jobs and metrics hold a connection each, the outbox sends a mail."""
     app = make_app(
         THREADS=THREADS,
         SQLALCHEMY_ENGINE_OPTIONS=NO_WAITING,

@@ -1,11 +1,12 @@
 """Purging: expired rows of every kind are deleted by themselves, in batches, beside requests."""
 
 from datetime import timedelta
-from threading import Barrier, Event, Thread
+from threading import Barrier, Thread
 
 import pytest
 from sqlalchemy import func, insert, select
 
+from app import jobs
 from app.audit.models import AuditRecord
 from app.database import purging
 from app.database.purging import Purger, purger
@@ -128,36 +129,32 @@ def test_processes_that_purge_at_once_delete_each_row_and_do_not_fail(app, token
 
 
 @pytest.mark.only_on("sqlite")
-def test_the_thread_of_an_idle_service_purges_by_itself(app, token, monkeypatch):
+def test_a_job_of_the_service_purges_all_there_is(app, token, monkeypatch):
     monkeypatch.setattr(purging, "PURGE_BATCH", 20)
-    monkeypatch.setattr(purging, "PAUSE", 0)
-    monkeypatch.setattr(purging, "_interval", lambda: 0.01)
+    monkeypatch.setattr(jobs, "PAUSE", 0)
     fill(app, token)
-    purger, done = make_purger(app), Event()
-    purger.add("done", lambda: (done.set() if left(app) == REST else None) or 0)
+    monkeypatch.setattr(purger.of(app), "_batches", make_purger(app)._batches)
 
-    purger.start()
-    try:
-        assert done.wait(60)
-    finally:
-        purger.stop()
+    result = app.test_cli_runner().invoke(args=["jobs", "run", "purge-expired"])
 
-    assert purger._thread is None
+    assert result.output == "Ran purge-expired.\n"
+    assert left(app) == REST
 
 
 @pytest.mark.only_on("sqlite")
-def test_a_table_that_cannot_be_purged_does_not_keep_others(app, token, caplog):
+def test_a_table_that_cannot_be_purged_does_not_keep_others(app, token, caplog, monkeypatch):
     fill(app, token)
-    purger = Purger(app)
 
     def fail():
         db.session.connection().exec_driver_sql("SELECT nothing")
 
-    purger._batches = {"broken": fail, **make_purger(app)._batches}
-    purger.purge_some()
+    batches = {"broken": fail, **make_purger(app)._batches}
+    monkeypatch.setattr(purger.of(app), "_batches", batches)
+    result = app.test_cli_runner().invoke(args=["jobs", "run", "purge-expired"])
 
     assert left(app) == REST
-    assert "broken could not be purged: OperationalError" in caplog.text
+    assert "PurgeError: broken: OperationalError" in result.output
+    assert "the job purge-expired failed" in caplog.text
 
 
 @pytest.mark.only_on("sqlite")

@@ -1,7 +1,7 @@
 """Gauges that a scrape reads from the database, also without one."""
 
 import threading
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import text, update
@@ -9,24 +9,25 @@ from sqlalchemy import text, update
 from app.database.session import db
 from app.mail import send
 from app.metrics import counting
-from app.metrics.counting import OutboxCollector
+from app.metrics.counting import BackgroundCollector
 from app.outbox.delivery import drain
 from app.outbox.maintenance import PENDING_DELIVERIES
 from app.outbox.models import OutboxEvent
 from app.times import now
 from tests.support.databases import connected
-from tests.support.waiting import eventually
+from tests.support.waiting import eventually, is_recent
 
 DOWN = {"ostiary_database_up": 0}
 
 
 @pytest.fixture
-def outbox(app) -> OutboxCollector:
-    return OutboxCollector(app)
+def outbox(app) -> BackgroundCollector:
+    return BackgroundCollector(app)
 
 
 def read(outbox):
-    return {family.name: family.samples[0].value for family in outbox.collect()}
+    """Return the metrics without labels; jobs have run in no test here."""
+    return {sample.name: sample.value for family in outbox.collect() for sample in family.samples}
 
 
 @pytest.mark.both_databases
@@ -45,6 +46,26 @@ def test_the_age_is_that_of_the_oldest_pending_delivery(app, outbox):
 
     assert 3600 <= found.pop("ostiary_outbox_oldest_pending_seconds") < 7200
     assert found == {"ostiary_database_up": 1, "ostiary_outbox_pending_deliveries": 2}
+
+
+@pytest.mark.both_databases
+def test_the_last_runs_of_jobs_are_read(app, outbox):
+    run = app.test_cli_runner()
+    never = [family.name for family in outbox.collect() if family.samples]
+    run.invoke(args=["jobs", "run", "purge-expired"])
+
+    found = {
+        sample.name: (sample.labels, sample.value)
+        for family in outbox.collect()
+        for sample in family.samples
+        if "job" in sample.name
+    }
+
+    labels, end = found["ostiary_job_last_success_timestamp_seconds"]
+    assert not any("job" in name for name in never)
+    assert labels == {"name": "purge-expired"}
+    assert is_recent(datetime.fromtimestamp(end, UTC))
+    assert found["ostiary_job_last_duration_seconds"][1] >= 0
 
 
 @pytest.mark.only_on("sqlite")

@@ -6,11 +6,12 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import gettempdir
@@ -45,6 +46,8 @@ SETTINGS = {
     # What is not recorded is counted all the same.
     "AUDIT_DAYS": None,
     "THROTTLE_ENABLED": True,
+    # Jobs that are due are found soon.
+    "OUTBOX_POLL_INTERVAL": 0.5,
     "THROTTLES": {
         "reset_email": {"limit": 1},
         "login_identity": {"limit": 1000},
@@ -113,6 +116,7 @@ def service(sqlite_template, http_server, tmp_path_factory):  # noqa: F811
     environment = {f"APP_{name}": json.dumps(value) for name, value in settings.items()}
     with serve(folder, f"sqlite:///{folder}/ostiary.sqlite", **environment) as server:
         service = Service(server, f"http://127.0.0.1:{port}/metrics")
+        run_the_purge(folder / "ostiary.sqlite")
         first, second = server.workers()
         with server.only(first):
             use(service, todos=3)
@@ -155,6 +159,13 @@ def use(service: Service, todos: int) -> None:
     service.call("GET", "/auth/acme", "/auth/acme")
 
 
+def run_the_purge(database: Path) -> None:
+    """Let the service's job be due."""
+    with closing(sqlite3.connect(database, isolation_level=None)) as file:
+        due = "UPDATE scheduled_jobs SET next_run = '2020-01-01 00:00:00.000000'"
+        eventually(lambda: file.execute(due).rowcount)
+
+
 def be_refused(service: Service) -> None:
     """Log in at once by several clients, until one is refused as too many hash a password."""
 
@@ -194,6 +205,18 @@ def test_what_features_do_is_counted_by_its_outcome(service):
     assert calls["geo", "HTTPStatusError"] == service.statuses("/api/geo/fail")["502"] == 2
     seconds = service.samples("ostiary_data_source_call_duration_seconds_count", "data_source")
     assert seconds["geo",] == sum(calls.values())
+
+
+def test_runs_of_jobs_are_counted_and_the_last_ones_are_shown(service):
+    labels = ("name", "outcome")
+    eventually(
+        lambda: service.samples("ostiary_job_runs_total", *labels)["purge-expired", "success"]
+    )
+
+    assert service.samples("ostiary_job_runs_total", *labels)["purge-expired", "failed"] == 0
+    assert service.samples("ostiary_job_last_duration_seconds", "name").keys() == {
+        ("purge-expired",)
+    }
 
 
 def test_what_the_outbox_delivers_is_counted(service):

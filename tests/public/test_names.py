@@ -42,7 +42,8 @@ NAMES = {
     "identity": ("Identity LiveToken current_identity"),
     "loopback": ("NotWritten hook_stub method_stub role_stub route_stub"),
     "mail": ("send"),
-    "outbox": ("Attempt DeliveryError UndeliverableError define record subscribe"),
+    "jobs": ("cron every"),
+    "outbox": ("Attempt DeliveryError UndeliverableError cancel define record subscribe"),
     "resources": (
         "Conditions DeleteEvent Limit LoadEvent Relation Repository Resource Row SaveEvent Values "
         "add_relation belongs_to belongs_to_any embeds_many embeds_one get_resource has_many "

@@ -58,7 +58,7 @@ class UndeclaredStatuses:
 
 def _successes(endpoint: Endpoint) -> Iterator[int]:
     """Yield the statuses of calls that succeed."""
-    yield 200 if endpoint.has_content else 204
+    yield endpoint.success
     if endpoint.redirects:
         yield 302
     if endpoint.sends_file:

@@ -196,7 +196,7 @@ def test_every_action_has_its_case():
     # Those of administration are in tests/admin.
     elsewhere |= {Action.ROLE_CREATED, Action.ROLE_DELETED, Action.EMAIL_VOUCHED}
     elsewhere |= {Action.RESET_SENT, Action.THROTTLE_RELEASED}
-    elsewhere |= {Action.DELIVERY_RETRIED, Action.DELIVERY_GIVEN_UP}
+    elsewhere |= {Action.DELIVERY_RETRIED, Action.DELIVERY_GIVEN_UP, Action.JOB_REQUESTED}
     assert CASES.keys() | elsewhere == set(Action)
 
 

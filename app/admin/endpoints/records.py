@@ -122,7 +122,7 @@ def retry(id: str) -> None:
 
 @call("giveUpDelivery", WRITE, "POST /outbox/<id>/giveUp", errors=(UNKNOWN_DELIVERY, OTHER_STATE))
 def give_up(id: str) -> None:
-    """Cancel a pending delivery."""
+    """Cancel a pending or scheduled delivery."""
     maintenance.give_up(_parse(id))
 
 

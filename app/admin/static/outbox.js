@@ -9,7 +9,8 @@ import { List } from "./list.js";
 import { readState, writeState } from "./list_state.js";
 import { Confirmed, View } from "./parts.js";
 
-const STATES = ["pending", "delivered", "failed", "expired", "obsolete"];
+const STATES = ["pending", "scheduled", "delivered", "failed", "expired", "obsolete"];
+const WAITING = ["pending", "scheduled"];
 const RETRIED = ["failed", "expired"];
 const LOOKS = { delivered: "good", failed: "bad", expired: "bad" };
 
@@ -29,7 +30,7 @@ export default function Outbox({ query }) {
   // A row has at most one of them.
   const actions = ({ id, state: now }) =>
     (RETRIED.includes(now) && mayAdmin("retryDelivery") && html`<${Action} aria-label=${`Retry ${id}`} onClick=${act(id, "retry", "It is tried again.")}>Retry<//>`) ||
-    (now === "pending" && mayAdmin("giveUpDelivery") &&
+    (WAITING.includes(now) && mayAdmin("giveUpDelivery") &&
       html`<${Confirmed} title="Give up this delivery?" text="It is not tried any more, unless it is retried." label="Give up" onConfirm=${act(id, "giveUp", "Given up.")} />`);
   const choose = (event) => go(["outbox"], { ...writeState({ ...readState(query), skip: 0 }), state: event.target.value });
   const refresh = html`<button type="button" onClick=${() => setVersion(version + 1)}>Refresh</button>`;
