@@ -131,7 +131,8 @@ def list_jobs() -> list[dict[str, Any]]:
     stored = select(*columns, is_running(CLOCK).label("is_running"))
     rows = db.session.execute(stored.where(ScheduledJob.name.in_(names)))
     found = {row.name: row._asdict() for row in rows}
-    return [{**found.get(name, {}), **_describe(jobs.current[name])} for name in names]
+    unknown = {**dict.fromkeys(columns.keys()), "runs": 0, "is_running": False}
+    return [{**found.get(name, unknown), **_describe(jobs.current[name])} for name in names]
 
 
 def _read_clock() -> datetime:

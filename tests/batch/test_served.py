@@ -28,7 +28,7 @@ def test_without_the_setting_there_is_no_batch(make_app):
 )
 def test_a_model_of_the_project_keeps_the_path_and_the_log_says_so(make_shop, caplog, names):
     with caplog.at_level(logging.WARNING):
-        shop = make_shop(models=SHOP | {"order": SHOP["order"] | names})
+        shop = make_shop(models={"order": SHOP["order"] | {"relations": {}} | names})
 
     made = shop("POST", "/batch", {"title": "Home"})
 
