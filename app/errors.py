@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any
 
 from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
@@ -224,30 +223,6 @@ class PreconditionFailed(exceptions.PreconditionFailed):
         super().__init__(f"The row is not as {header} says. Read it again.")
 
 
-class InvalidIdempotencyKey(exceptions.BadRequest):
-    """The header `Idempotency-Key` is not one key of 1 to 255 printable ASCII characters."""
-
-
-class IdempotencyKeyUnsupported(exceptions.BadRequest):
-    """The call does not keep its answers, so that sending it again would do it again."""
-
-
-class IdempotencyKeyReused(exceptions.UnprocessableEntity):
-    """The caller has sent another request with this key, method and path."""
-
-
-class IdempotencyKeyInUse(exceptions.Conflict):
-    """A request with this key is being answered; `Retry-After` says when to send it again."""
-
-    def __init__(self, seconds: int) -> None:
-        super().__init__()
-        self.retry_after = seconds
-
-    def get_headers(self, *arguments: Any) -> list[tuple[str, str]]:
-        """Return the headers of the response."""
-        return [*super().get_headers(*arguments), ("Retry-After", str(self.retry_after))]
-
-
 class MalformedBody(exceptions.BadRequest):
     """The body cannot be parsed, or is not an object."""
 
@@ -398,22 +373,6 @@ STATED: dict[type[HTTPException], tuple[str, str]] = {
     InsufficientScope: ("INSUFFICIENT_SCOPE", ""),
     ModelNotFound: ("MODEL_NOT_FOUND", ""),
     PreconditionFailed: ("PRECONDITION_FAILED", ""),
-    InvalidIdempotencyKey: (
-        "INVALID_IDEMPOTENCY_KEY",
-        "Idempotency-Key must be one key of 1 to 255 printable ASCII characters.",
-    ),
-    IdempotencyKeyUnsupported: (
-        "IDEMPOTENCY_KEY_UNSUPPORTED",
-        "This call takes no Idempotency-Key: sent again, it would be done again.",
-    ),
-    IdempotencyKeyReused: (
-        "IDEMPOTENCY_KEY_REUSED",
-        "Another request was sent with this Idempotency-Key. Each request needs a key of its own.",
-    ),
-    IdempotencyKeyInUse: (
-        "IDEMPOTENCY_KEY_IN_USE",
-        "A request with this Idempotency-Key is being answered. Send it again later.",
-    ),
     MalformedBody: ("MALFORMED_JSON", ""),
     IdFixed: ("INVALID_ID", ""),
     InvalidFilter: ("INVALID_FILTER", ""),

@@ -20,6 +20,7 @@ from app import error_responses, errors
 from app.admin.setup import calls
 from app.audit.entries import Action
 from app.batch.errors import InvalidBatch
+from app.idempotency import errors as idempotency_errors
 from app.mail.subscribers import MAILS
 from app.metrics.catalog import Catalog, database_up, job_gauges, outbox_gauges
 from app.rest.endpoint import Endpoint, Route
@@ -120,10 +121,10 @@ def _bounds(validator: object) -> str:
 
 
 def own_errors() -> str:
-    """Return the table of the errors declared in `app/errors.py`, and of that of a batch."""
+    """Return the table of the errors of the service, of batches and of keys."""
     kinds: list[Any] = [
         kind
-        for kind in (*vars(errors).values(), InvalidBatch)
+        for kind in (*vars(errors).values(), InvalidBatch, *vars(idempotency_errors).values())
         if isinstance(kind, type) and hasattr(kind, "error_code")
     ]
     rows = [

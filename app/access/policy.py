@@ -23,6 +23,7 @@ from app.state import AppState
 
 from .admins import is_admin
 from .identity import Identity, current_identity
+from .parsing import parse_rules
 from .roles import ADMIN
 from .rules import (
     OWNER,
@@ -37,7 +38,6 @@ from .rules import (
     check_dynamic,
     check_methods,
     check_owners,
-    parse_rules,
     rules_of_methods,
 )
 

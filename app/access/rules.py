@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from marshmallow import Schema, ValidationError, fields, validate
+from marshmallow import ValidationError
 from sqlalchemy import ColumnElement
 
-from app.ids import Id, IdForm
+from app.ids import Id
 
 # The principal that is every caller.
 EVERYONE = "$everyone"
@@ -31,9 +31,6 @@ READ = "READ"
 WRITE = "WRITE"
 # The access type of other methods. Rules with this type apply to READ and WRITE, too.
 EXECUTE = "EXECUTE"
-
-# LoopBack 3 has AUDIT and ALARM, which allow a call as well and have no other effect.
-PERMISSIONS = ("ALLOW", "ALARM", "AUDIT", "DENY")
 
 # The rank of a rule by its principal. Other roles have ROLE_RANK, including those that LoopBack 3
 # does not have: there, the application would resolve them. A denial to $weak therefore applies to
@@ -324,33 +321,11 @@ def _held(user_id: Id, roles: Collection[str]) -> set[Principal]:
     return {EVERYONE, AUTHENTICATED, strength, UserPrincipal(user_id), *roles}
 
 
-class RuleSchema(Schema):
-    """A rule in the settings, in LoopBack 3's form."""
-
-    principalType = fields.String(validate=validate.OneOf(["ROLE", "USER"]), load_default="ROLE")  # noqa: N815
-    principalId = fields.Raw(required=True)  # noqa: N815
-    permission = fields.String(required=True, validate=validate.OneOf(PERMISSIONS))
-    accessType = fields.String(  # noqa: N815
-        validate=validate.OneOf([READ, WRITE, EXECUTE, "*"]), load_default="*"
-    )
-    property = fields.Raw(load_default="*")
-
-
 def _rank(rules: Iterable[Rule], method: str, access: str) -> list[Rule]:
     """Return the rules that match a method, the most specific first."""
     scores = [(rule, rule.score(method, access)) for rule in rules]
     matching = [(rule, score) for rule, score in scores if score is not None]
     return [rule for rule, _ in sorted(matching, key=itemgetter(1), reverse=True)]
-
-
-def parse_rules(settings: Any, methods: Collection[str], id_form: IdForm) -> list[Rule]:
-    """Read rules in LoopBack 3's form for a model with these methods.
-
-    `id_form` is that of users' ids. Raises ValidationError for an invalid rule.
-    """
-    rules = [_parse(loaded, id_form) for loaded in RuleSchema(many=True).load(settings)]
-    check_methods(rules, methods)
-    return rules
 
 
 def check_methods(rules: Iterable[Rule], methods: Collection[str]) -> None:
@@ -382,22 +357,3 @@ def check_owners(rules: Iterable[Rule], owned: Collection[str]) -> None:
             raise ValidationError(
                 f"$owner cannot be used for {min(unowned)!r}: it is not about rows with owners"
             )
-
-
-def _parse(settings: dict[str, Any], id_form: IdForm) -> Rule:
-    named = settings["property"]
-    properties = frozenset([named] if isinstance(named, str) else named)
-    principal = _parse_principal(settings, id_form)
-    return Rule(principal, settings["permission"] != "DENY", settings["accessType"], properties)
-
-
-def _parse_principal(settings: dict[str, object], id_form: IdForm) -> Principal:
-    principal = settings["principalId"]
-    if settings["principalType"] == "USER":
-        user_id = id_form.parse(str(principal))
-        if user_id is None:
-            raise ValidationError(f"the user {principal!r} must be {id_form.description}")
-        return UserPrincipal(user_id)
-    if not isinstance(principal, str):
-        raise ValidationError(f"the role {principal!r} must be text")
-    return principal

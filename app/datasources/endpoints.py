@@ -11,8 +11,9 @@ from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError as RuleValidationError
 
 from app.access.identity import HEADER, QUERY, TokenTransport, current_identity
+from app.access.parsing import parse_rules
 from app.access.policy import Grant
-from app.access.rules import AUTHENTICATED, EXECUTE, READ, Rule, allow, parse_rules
+from app.access.rules import AUTHENTICATED, EXECUTE, READ, Rule, allow
 from app.config import ConfigurationError
 from app.connector import (
     DataSource,

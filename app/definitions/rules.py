@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterable, Mapping
 from flask import current_app
 from marshmallow import ValidationError
 
-from app.access.rules import EVERYONE, OWNER, Rule, allow, parse_rules
+from app.access.parsing import parse_rules
+from app.access.rules import EVERYONE, OWNER, Rule, allow
 from app.ids import IdForm
 from app.problems import suggest
 from app.properties.declaration import Declaration, JsonObject

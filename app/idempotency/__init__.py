@@ -14,18 +14,18 @@ from werkzeug.exceptions import HTTPException
 from app.batch.endpoint import respond as respond_batch
 from app.database.purging import purger
 from app.database.session import begin_held
-from app.errors import (
-    IdempotencyKeyInUse,
-    IdempotencyKeyReused,
-    IdempotencyKeyUnsupported,
-    InvalidIdempotencyKey,
-)
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, View, served_endpoints
 from app.rest.rows.writer import Writer
 from app.rest.views.collection import CollectionViews
 from app.rest.views.related import Related
 
+from .errors import (
+    IdempotencyKeyInUse,
+    IdempotencyKeyReused,
+    IdempotencyKeyUnsupported,
+    InvalidIdempotencyKey,
+)
 from .keys import HEADER, MAX_KEY
 from .records import IdempotentCall, purge_batch
 from .repeating import RepeatableBatch, RepeatableView

@@ -13,11 +13,12 @@ from urllib.parse import unquote_plus
 from flask import Request
 
 from app.access.identity import QUERY, current_identity, token_transports
-from app.errors import InvalidIdempotencyKey
 from app.ids import Id
 from app.observability.origin import current_network
 from app.rest.requests.bodies import read_bytes, read_items
 from app.throttles import key_digest
+
+from .errors import InvalidIdempotencyKey
 
 # The name of the header in a request's environment.
 HEADER = "HTTP_IDEMPOTENCY_KEY"

@@ -36,11 +36,11 @@ from app.database.dialects import insert_for
 from app.database.purging import delete_batch
 from app.database.session import Model, engines
 from app.database.statements import PreparedStatement
-from app.errors import IdempotencyKeyInUse, IdempotencyKeyReused
 from app.ids import Id
 from app.settings import Settings
 from app.times import now
 
+from .errors import IdempotencyKeyInUse, IdempotencyKeyReused
 from .keys import Call
 
 #: Statements at `STATEMENT_TIMEOUT` that a call may take, after waiting for a password hash, before

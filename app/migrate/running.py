@@ -15,7 +15,7 @@ from flask import current_app
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.database.dialects import begin_migration
+from app.database.exclusive import begin_migration
 from app.database.faults import error_reason, is_missing_value
 from app.database.session import db
 from app.problems import describe_error

@@ -68,7 +68,7 @@ def where_schemas(resource: Collection) -> dict[str, DocumentPart]:
     name, protected = _where_name(resource), resource.resource.protected
     schemas = {name: _where_schema(resource, name, resource.filterable, resource.shown_relations)}
     if protected:
-        name = _related_where_name(resource)
+        name = related_where_name(resource)
         relations = [relation for relation in resource.shown_relations if relation not in protected]
         schemas[name] = _where_schema(resource, name, resource.included_model.properties, relations)
     return schemas
@@ -78,7 +78,8 @@ def _where_name(resource: Collection) -> str:
     return f"{resource.model.__name__}Where"
 
 
-def _related_where_name(resource: Collection) -> str:
+def related_where_name(resource: Collection) -> str:
+    """Return the name of the schema of a `where` for rows to which relations lead."""
     is_same = not resource.resource.protected
     return _where_name(resource) if is_same else f"{resource.model.__name__}RelatedWhere"
 
@@ -116,7 +117,7 @@ def _related_conditions(
             continue
         if related is not None:
             target = resource.target(resource.relations[name])
-            yield name, _related_condition(_related_where_name(target), related.is_many)
+            yield name, _related_condition(related_where_name(target), related.is_many)
 
 
 def _related_condition(schema: str, is_many: bool) -> DocumentPart:

@@ -39,8 +39,9 @@ from app.rest.requests.parameters import MAX_DEPTH
 from app.rest.views.lists import LINK, TOTAL_COUNT
 from app.rest.writing import hashed_property
 
+from .common_schemas import any_of, ref
 from .filter_schemas import DocumentPart
-from .schemas import Schemas, any_of, id_schema, model_name, ref
+from .schemas import Schemas, id_schema, model_name
 from .security import Security, find_links
 from .tags import NOT_MODIFIED, TAG_HEADER, is_tagged_read, precondition_parameters, tag_errors
 

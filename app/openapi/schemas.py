@@ -1,6 +1,6 @@
 """JSON schemas of request bodies and responses, derived from marshmallow schemas."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,105 +17,18 @@ from app.rest.relations import Relation
 from app.rest.views.own_endpoints import collection_with
 
 from .aggregate_schemas import aggregate_example, aggregate_schema
-from .filter_schemas import DocumentPart, filter_schema, where_schemas
+from .common_schemas import ANY_OBJECT, COMMON_SCHEMAS, any_of, closed, ref
+from .filter_schemas import DocumentPart, filter_schema, related_where_name, where_schemas
 
 # The suffix of a schema's second name.
 ANSWER, BODY = "Answer", "Body"
 # The example of a text without one of its own.
 TEXT = "text"
-MESSAGES_BY_FIELD = {
-    "type": "object",
-    "additionalProperties": {"type": "array", "items": {"type": "string"}},
-}
-DETAILS = {
-    "messages": MESSAGES_BY_FIELD,
-    "codes": MESSAGES_BY_FIELD,
-    "statusCode": {"type": "integer"},
-    "userId": {
-        "type": ["integer", "string"],
-        "description": "Whose address is to be verified.",
-    },
-    "relation": {"type": "string", "description": "The relation that was refused."},
-    "model": {"type": "string", "description": "What a personal token has no scope for."},
-    "method": {"type": "string", "description": "What a personal token has no scope for."},
-    "ticket": {"type": "string", "description": "Of a login that takes a second step."},
-    "kinds": {
-        "type": "array",
-        "items": {"type": "string"},
-        "description": "What the user may authenticate with.",
-    },
-    "maxAge": {"type": "integer", "description": "Seconds for which a login is recent."},
-    "email": {"type": "string", "description": "A new address that is to be proved."},
-    "request": {"type": "integer", "description": "The position of a batch's call, from 0."},
-    "id": {"type": ["string", "null"], "description": "The id of a batch's call."},
-}
-
-
-def ref(name: str) -> DocumentPart:
-    """Return a reference to a named schema."""
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def any_of(names: Iterable[str]) -> DocumentPart:
-    """Return a reference to any of several schemas, as those with optional parts may all match."""
-    refs = list(map(ref, names))
-    return refs[0] if len(refs) == 1 else {"anyOf": refs}
-
-
-def _closed(
-    properties: DocumentPart, optional: Container[str] = (), **more: object
-) -> DocumentPart:
-    """Return the schema of an object with these properties and no others."""
-    required = [name for name in properties if name not in optional]
-    return {
-        "type": "object",
-        "properties": properties,
-        **({"required": required} if required else {}),
-        "additionalProperties": False,
-        **more,
-    }
-
-
 # The names of a resource's schemas.
 VARIANTS = (
     *("{}", "{}WithRelations", "New{}", "{}Replacement", "{}Partial", "{}Upsert", "{}Filter"),
-    "{}Where",
+    *("{}Where", "{}Aggregate"),
 )
-# In place of a schema that cannot be described.
-ANY_OBJECT = _closed({}, additionalProperties=True, examples=[{}])
-COMMON_SCHEMAS: dict[str, DocumentPart] = {
-    "Count": _closed({"count": {"type": "integer", "minimum": 0, "examples": [1]}}),
-    "Aggregated": {
-        "type": "object",
-        "description": "The values of a group, and the results of the functions.",
-        "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
-        "examples": [{"rows": 1}],
-    },
-    "Exists": _closed({"exists": {"type": "boolean", "examples": [True]}}),
-    "ErrorDetail": _closed(
-        {
-            "statusCode": {"type": "integer"},
-            "name": {"type": "string"},
-            "code": {"type": "string", "description": "Stable; 5xx have none."},
-            "message": {"type": "string"},
-            "details": _closed(
-                DETAILS,
-                optional=DETAILS,
-                description="The error messages and codes by property, or what else there is to"
-                " know of this code.",
-            ),
-        },
-        optional=("code", "details"),
-    ),
-    "ErrorResponse": _closed(
-        {
-            "status": {"type": "integer"},
-            "message": {"type": "string"},
-            "error": ref("ErrorDetail"),
-        },
-        description="The body of every error response.",
-    ),
-}
 
 
 class Schemas:
@@ -146,7 +59,8 @@ class Schemas:
     def _add_resource(self, resource: Collection, related: Mapping[str, Collection]) -> None:
         """Add the schemas of a resource's requests and responses; `related` are all resources."""
         name = model_name(resource)
-        self.named |= {variant.format(name): ANY_OBJECT for variant in VARIANTS}
+        names = [*(variant.format(name) for variant in VARIANTS), related_where_name(resource)]
+        self.named |= dict.fromkeys(names, ANY_OBJECT)
         with self.tolerant(resource.name):
             self.named |= _written(self._describe(resource, related))
 
@@ -183,7 +97,7 @@ class Schemas:
         `model` is the model whose rows are the links, if it is served.
         """
         if model is None:
-            return _closed({})
+            return closed({})
         new = self.named[f"New{model_name(model)}"]
         keys = (relation.foreign_key, relation.target_key)
         ids = [name for name, column in model.properties.items() if column.key in keys]

@@ -111,7 +111,7 @@ class Collection:
 
     @cached_property
     def included_model(self) -> FilteredModel:
-        """What filters may use of the rows where they are included into others."""
+        """What filters may use of rows that are included into others."""
         shown = self.visibility
         included = Visibility(shown.withheld | self.resource.protected, shown.inner)
         return included_model(self, visible(self._kinds(), included))
@@ -127,9 +127,7 @@ class Collection:
         """
         kinds = kinds_of(self.properties, self._row_ids)
         kinds.update(dict.fromkeys(self.resource.in_lower_case & kinds.keys(), LOWER_TEXT))
-        if self._is_lenient:
-            return {name: lenient(kind) for name, kind in kinds.items()}
-        return kinds
+        return {name: lenient(kind) for name, kind in kinds.items()} if self._is_lenient else kinds
 
     def _withheld(self) -> frozenset[str]:
         """Return the properties that clients do not see.

@@ -3,7 +3,8 @@
 import pytest
 from marshmallow import ValidationError
 
-from app.access.rules import Decision, MethodRules, UserPrincipal, allow, parse_rules
+from app.access.parsing import parse_rules
+from app.access.rules import Decision, MethodRules, UserPrincipal, allow
 from app.ids import INTEGER
 
 METHODS = {"find": "READ", "findById": "READ", "create": "WRITE", "login": "EXECUTE"}

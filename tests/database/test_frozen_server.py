@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from app.database import libpq
-from app.database.dialects import lock_others_out
+from app.database.exclusive import lock_others_out
 from app.database.session import db, transaction
 from app.testing.apps import close
 from app.todos.models import Todo

@@ -10,7 +10,7 @@ from sqlalchemy import insert, text
 from sqlalchemy.exc import OperationalError
 
 from app.database.connections import interrupter
-from app.database.dialects import lock_others_out
+from app.database.exclusive import lock_others_out
 from app.database.session import db, transaction
 from app.todos.models import Todo
 from tests.conftest import Api

@@ -60,8 +60,7 @@ class Repository:
 
     # The property of bodies that is hashed: requests with it are queued.
     hashed: ClassVar[str | None] = None
-    # Properties whose changes do further work that a rollback does not undo, such as counting a use
-    # of a throttle.
+    # Properties whose changes do more than a rollback undoes, such as counting uses of a throttle.
     irreversible: ClassVar[frozenset[str]] = frozenset()
     # Whether the rows are in the database: a rollback undoes what is written, and filters may use
     # relations that lead to them.
@@ -332,8 +331,8 @@ class Repository:
 
     def from_entities(self, entities: Iterable[object]) -> list[Row]:
         """Return entities as the row tuples that the other methods return."""
-        names = [column.key for column in self.columns]
-        return [self._row(*(getattr(entity, name) for name in names)) for entity in entities]
+        keys = [column.key for column in self.columns]
+        return [self._row(*(getattr(each, key) for key in keys)) for each in entities]
 
     def column(self, name: str) -> AnyColumn:
         """Return the column of an attribute of the model."""
@@ -384,8 +383,7 @@ class Repository:
 
     def _new_id(self) -> Values:
         """Return the id of a new row; empty if the database generates it."""
-        id = new_id(self.key.type)
-        return {} if id is None else {"id": id}
+        return {} if (id := new_id(self.key.type)) is None else {"id": id}
 
     def with_defaults(self, values: Values) -> Values:
         """Return the values of a new row with the defaults that SQLAlchemy sets in Python."""
@@ -398,7 +396,5 @@ class Repository:
 
     def _make_insert(self, names: tuple[str, ...]) -> PreparedStatement:
         """Return the statement that inserts one row with values for these columns."""
-        values: dict[AnyColumn, object] = {
-            self._table_columns[name]: bindparam(name) for name in names
-        }
+        values: dict[Any, Any] = {self._table_columns[name]: bindparam(name) for name in names}
         return PreparedStatement(insert(self.key.table).values(values).returning(*self.columns))
