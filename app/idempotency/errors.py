@@ -1,5 +1,7 @@
 """Errors of calls with an `Idempotency-Key`."""
 
+from typing import Any
+
 from werkzeug.exceptions import BadRequest, Conflict, UnprocessableEntity
 
 
@@ -35,3 +37,7 @@ class IdempotencyKeyInUse(Conflict):
     def __init__(self, seconds: int) -> None:
         super().__init__()
         self.retry_after = seconds
+
+    def get_headers(self, *arguments: Any) -> list[tuple[str, str]]:
+        """Return the headers of the response."""
+        return [*super().get_headers(*arguments), ("Retry-After", str(self.retry_after))]
