@@ -20,8 +20,10 @@ from tests.support.documents import DOCUMENTS, blocks, run_shell, stated_statuse
 from tests.support.installation import ROOT, Installation
 from tests.support.live import serve, serve_app
 from tests.support.ports import free_port
-from tools.generate import fill
+from tools.generate import anchor_of, fill
 
+# Lines of a document that needs no contents.
+MAX_WITHOUT_CONTENTS = 150
 GEOCODER = "http://127.0.0.1:8099"
 LOCATION = {"lat": 37.56, "lng": -122.32}
 
@@ -58,8 +60,11 @@ def test_the_links_of_a_document_lead_to_files_and_headings(path):
         assert not anchor or anchor in {anchor_of(heading) for heading in headings}
 
 
-def anchor_of(heading):
-    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+def test_long_documents_have_contents():
+    pages = {path.name: path.read_text() for path in DOCUMENTS if path.parent.name == "docs"}
+    long = {name for name, page in pages.items() if page.count("\n") > MAX_WITHOUT_CONTENTS}
+
+    assert {name for name in long if "<!-- contents -->" not in pages[name]} == set()
 
 
 @pytest.mark.live

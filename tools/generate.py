@@ -1,7 +1,8 @@
 """Write the tables in `docs/` that follow from the code: `python -m tools.generate`.
 
-A table stands between `<!-- table: name -->` and `<!-- end -->`; the text around it is written by
-hand.
+A table stands between `<!-- table: name -->` and `<!-- end -->`, links to the sections of the page
+between `<!-- contents -->` and `<!-- end -->`, and those to their subsections, sorted, between
+`<!-- index -->` and `<!-- end -->`; the text around them is written by hand.
 """
 
 import json
@@ -44,6 +45,8 @@ from .reference import reference
 
 FOLDER = Path(__file__).parents[1] / "docs"
 TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+LINKS = re.compile(r"(<!-- (contents|index) -->\n).*?(<!-- end -->)", re.DOTALL)
+HEADING, SUBHEADING = (re.compile(f"^{mark} (.*)$", re.MULTILINE) for mark in ("##", "###"))
 
 # Werkzeug's errors that the service answers with.
 HTTP_ERRORS: dict[type[HTTPException], str] = {
@@ -75,8 +78,24 @@ TYPES: dict[type[fields.Field[Any]], str] = {
 
 
 def fill(page: str) -> str:
-    """Return a page with its tables generated from the code."""
-    return TABLE.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}\n{found[3]}", page)
+    """Return a page with its tables generated from the code, and lists of its headings."""
+    page = TABLE.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}\n{found[3]}", page)
+    links = {
+        "contents": _links(HEADING.findall(page)),
+        "index": _links(
+            sorted(set(SUBHEADING.findall(page)), key=lambda name: (name.lower(), name))
+        ),
+    }
+    return LINKS.sub(lambda found: f"{found[1]}{links[found[2]]}\n{found[3]}", page)
+
+
+def anchor_of(heading: str) -> str:
+    """Return the anchor that GitHub makes of a heading."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def _links(headings: Sequence[str]) -> str:
+    return " · ".join(f"[{heading}](#{anchor_of(heading)})" for heading in headings)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
