@@ -17,8 +17,8 @@ STARTTLS = {"": False, "starttls=0": False, "starttls=1": True, "starttls=true":
 def _check_mail_url(value: str) -> None:
     if not is_address(value, "smtp", "smtps") or urlsplit(value).path not in ("", "/"):
         raise ValidationError(
-            "must look like smtp://user:password@host:587?starttls=1, with %40 for an @ in the"
-            " password, and so on"
+            "must look like smtp://user:password@host:587?starttls=1; special characters of user"
+            " and password are percent-encoded, as %40 for @"
         )
     parts = urlsplit(value)
     try:
@@ -53,9 +53,9 @@ class MailSettings(Schema):
     MAIL_URL = setting(
         fields.String,
         None,
-        "The mail server: `smtp://user:password@host:587?starttls=1` or `smtps://...`. An `@`"
-        " in the password is written `%40`, and so on, in UTF-8. Without it mails are files in"
-        " `MAIL_FOLDER`.",
+        "The mail server: `smtp://user:password@host:587?starttls=1` or `smtps://...`. Special"
+        " characters of user and password are percent-encoded in UTF-8: `%40` for `@`. Without it,"
+        " mails are files in `MAIL_FOLDER`.",
         validate=_check_mail_url,
     )
     MAIL_FOLDER = setting(

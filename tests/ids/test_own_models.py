@@ -115,7 +115,7 @@ def test_a_foreign_key_of_the_wrong_form_or_of_no_row_names_the_field(api):
         unknown = {"devices": "nowhere"}.get(collection, UNKNOWN)
         response = api("POST", f"/{collection}", {"name": "a", name: unknown})
         messages = response.json["error"]["details"]["messages"]
-        assert messages == {name: ["is not the id of a row that you may read"]}
+        assert messages == {name: ["refers to a row that does not exist, or that you may not read"]}
 
 
 def test_text_ids_sort_by_code_point_and_are_compared_with_patterns(api):

@@ -53,7 +53,9 @@ class Kind:
     def coerce(self, path: str, value: object) -> Any:
         """Return a value from JSON or the query string in this kind; raise InvalidFilter."""
         if self.read is None:
-            raise InvalidFilter(f"{path} cannot be: that property is not for such a condition.")
+            raise InvalidFilter(
+                f"{path}: values of a property of this type cannot be compared in filters."
+            )
         try:
             operand = self.read(value)
         except (ValueError, OverflowError):

@@ -20,7 +20,7 @@ from .repository import Repository
 from .values import Conditions, Values
 
 # The same message for missing rows and for rows that the caller may not read.
-UNKNOWN_REFERENCE = "is not the id of a row that you may read"
+UNKNOWN_REFERENCE = "refers to a row that does not exist, or that you may not read"
 UNKNOWN_TYPE = "is not the name of a model that the row may belong to"
 ALSO_NEEDED = "is needed beside the id, or the name of the model"
 
