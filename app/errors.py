@@ -317,7 +317,9 @@ class ValidationError(exceptions.UnprocessableEntity):
     def __init__(self, messages: FieldErrors) -> None:
         first = islice(messages.items(), MAX_FIELD_ERRORS)
         messages = {quote(field): texts for field, texts in first}
-        sentences = [f"`{field}` {text}" for field, texts in messages.items() for text in texts]
+        sentences = [
+            f"`{field}` {text.rstrip('.')}" for field, texts in messages.items() for text in texts
+        ]
         self.sentences = "; ".join(sentences)
         super().__init__(f"The request is not valid: {self.sentences}.")
         codes = {

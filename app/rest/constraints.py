@@ -7,7 +7,12 @@ from sqlalchemy import inspect
 from sqlalchemy.exc import IntegrityError
 from werkzeug.exceptions import Conflict, HTTPException
 
-from app.database.faults import Violated, is_foreign_key_violation, violated_columns
+from app.database.faults import (
+    Violated,
+    is_foreign_key_violation,
+    is_missing_value,
+    violated_columns,
+)
 from app.error_responses import error_response
 from app.errors import OVERTAKEN, REFERRED_TO, TAKEN, ValidationError
 
@@ -24,7 +29,12 @@ def _handle_integrity_error(error: IntegrityError) -> Response:
 
 
 def http_error(error: IntegrityError) -> HTTPException:
-    """Return a 422 that names the properties whose values already exist, else a 409."""
+    """Return a 422 that names the properties whose values already exist, else a 409.
+
+    Raises the error itself if a value is missing: only code of a project stores such a row.
+    """
+    if is_missing_value(error):
+        raise error
     if is_foreign_key_violation(error):
         return Conflict(REFERRED_TO)
     violated = violated_columns(error)
@@ -60,6 +70,9 @@ def _error(model: str, names: Sequence[str]) -> ValidationError:
 def _columns(collection: Collection) -> dict[str, str]:
     """Return the names of columns that clients can read or write, by property."""
     columns = inspect(collection.model).columns
-    fields = collection.schema.fields.items()
-    names = {field.data_key or name: field.attribute or name for name, field in fields}
+    names = {
+        field.data_key or name: field.attribute or name
+        for name, field in collection.schema.fields.items()
+        if not (field.load_only and field.dump_only)
+    }
     return {name: columns[key].name for name, key in names.items() if key in columns}

@@ -190,7 +190,7 @@ class Resource:
     def insert(self, items: Sequence[Values]) -> Sequence[Row]:
         """Store new rows in the current app, calling hooks; return them in the same order.
 
-        Values are by attribute and are not checked.
+        Values are by attribute. They are not checked, and get no defaults of JSON.
         """
         return self._writer.insert(items)
 

@@ -1,8 +1,10 @@
 """Python code beside a model in JSON: hooks, endpoints and dynamic roles of its resource."""
 
+import pytest
+
 from tests.support.answers import field_codes, refusal
 
-from .library import rule
+from .library import OPEN, rule
 
 NOTE = {
     "name": "Note",
@@ -108,3 +110,25 @@ def test_an_endpoint_answers_with_what_other_answers_have(serve):
 
     assert note == {"id": 1, "text": "a", "reader": None, "color": "red"}
     assert api("GET", "/notes/1/again", token=token).json == note
+
+
+@pytest.mark.both_databases
+def test_a_row_without_a_required_value_is_a_failure_of_the_code_that_stores_it(serve, caplog):
+    """Its clients could not mend it."""
+    code = """
+from ostiary.rules import WRITE
+
+
+def extend(notes):
+    @notes.endpoint("add", WRITE, "POST /add")
+    def add():
+        notes.insert([{}])
+"""
+    note = {"name": "note", "properties": {"text": {"type": "string", "required": True}}}
+    api = serve({"note": {**note, "acls": OPEN}}, None, {"note": code})
+    api.client.application.config["PROPAGATE_EXCEPTIONS"] = False
+
+    failed = api("POST", "/notes/add", token=api.logged_in())
+
+    assert failed.status_code == 500
+    assert "IntegrityError" in caplog.text

@@ -140,3 +140,18 @@ def test_an_index_that_cannot_be_made_is_a_warning(make_models, caplog, indexes,
     make_models({"signUp": sign_up(indexes), "shift": SHIFT})
 
     assert f"signUp.json: {warning}" in caplog.text
+
+
+@pytest.mark.both_databases
+def test_what_clients_neither_see_nor_write_is_not_named(serve):
+    slot = {"slot": {"type": "string", "hidden": True, "readOnly": True, "default": "a"}}
+    index = {"pair": {"keys": {"shiftId": 1, "slot": 1}, "options": {"unique": True}}}
+    api = serve({"signUp": sign_up(index, properties=slot), "shift": SHIFT})
+    token = api.logged_in()
+    api("POST", "/shifts", {}, token=token)
+
+    _, refused = (api("POST", "/signUps", {"shiftId": 1}, token=token) for _ in range(2))
+
+    assert refused.status_code == 422
+    assert refused.json["error"]["details"]["messages"] == {"shiftId": ["already exists"]}
+    assert "slot" not in refused.text
