@@ -152,6 +152,10 @@ def test_the_next_page_and_the_total_follow_the_same_conditions(library):
         ({"author": {"pin": "1"}}, "There is no property 'pin'"),
         ({"author": {"born": 1}}, "There is no property 'born'"),
         ({"authors": {"name": "a"}}, "There is no property 'authors'"),
+        (
+            {"author.name": "a"},
+            'author is a relation: write its conditions as an object, as in {"author": {"name":',
+        ),
         ({"and": [{"author": {"name": text}} for text in "abcde"]}, "at most 4 relations"),
     ],
 )  # fmt: skip

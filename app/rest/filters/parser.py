@@ -139,6 +139,7 @@ def _conditions(name: str, value: object, model: FilteredModel) -> list[WhereNod
     if name not in model.properties and (related := model.related(name)):
         return [*read_related(value, related, read_where)]
     properties = model.properties
+    _check_no_relation(name, model)
     place = _place(name, properties)
     operands = _with_near(value) if isinstance(value, dict) else {"eq": value}
     read_as: Mapping[str, str] = {}
@@ -197,6 +198,16 @@ def read_place(name: str, model: FilteredModel) -> tuple[Place, Kind]:
         )
     inner, kind = read_place(rest, related)
     return replace(inner, relations=(first, *inner.relations)), kind
+
+
+def _check_no_relation(name: str, model: FilteredModel) -> None:
+    """Raise InvalidFilter for a path that begins with a relation: its conditions are inside it."""
+    first, _, rest = name.partition(".")
+    if rest and OTHERS not in model.properties and model.related(first):
+        raise InvalidFilter(
+            f"{quote(first)} is a relation: write its conditions as an object, as in"
+            f' {{"{quote(first)}": {{"{quote(rest)}": …}}}}.'
+        )
 
 
 def _place(name: str, properties: Properties) -> Place:
