@@ -49,6 +49,13 @@ class FilteredModel:
     # The relations that lead to it from the model of the filter.
     path: RelationPath = ()
 
+    def within(self, fields: Container[str] | None) -> "FilteredModel":
+        """Return the model with those of its properties that are in `fields`; None means all."""
+        if fields is None:
+            return self
+        shown = {name: kind for name, kind in self.properties.items() if name in fields}
+        return replace(self, properties=shown)
+
     def related(self, name: str) -> "FilteredModel | None":
         """Return the model that a relation leads to; None if no relation has this name.
 
