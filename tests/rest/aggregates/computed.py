@@ -17,9 +17,18 @@ def start_of(name, unit, text):
     return time.date().isoformat() if name == "day" else f"{time:%Y-%m-%dT%H}:00:00.000Z"
 
 
+def at_path(row, path):
+    """Return the value at a path such as `site.name`: None if a row is missing."""
+    for name in path.split("."):
+        row = (row or {}).get(name)
+    return row
+
+
 def key_of(row, groups):
     return tuple(
-        row[group] if isinstance(group, str) else start_of(*next(iter(group.items())), row[name])
+        at_path(row, group)
+        if isinstance(group, str)
+        else start_of(*next(iter(group.items())), at_path(row, name))
         for group in groups
         for name in [group if isinstance(group, str) else next(iter(group))]
     )
