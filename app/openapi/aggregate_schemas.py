@@ -72,12 +72,3 @@ def _group_schema(properties: Properties) -> DocumentPart:
         patterns = {"patternProperties": {distant: {"enum": list(UNITS)}}} if paths else {}
         forms.append({"type": "object", "properties": units, **patterns, **ONE})
     return {"anyOf": forms} if len(forms) > 1 else forms[0]
-
-
-def aggregate_example(resource: Collection) -> DocumentPart:
-    """Return an aggregate that works with any rows."""
-    functions = {"rows": {"count": ROWS}}
-    uses = Properties(resource, resource.filtered_model).uses().items()
-    if ordered := next((name for name, use in uses if "max" in use.functions), None):
-        functions["last"] = {"max": ordered}
-    return {"aggregate": functions}

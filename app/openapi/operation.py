@@ -39,6 +39,7 @@ from app.rest.requests.parameters import MAX_DEPTH
 from app.rest.views.lists import LINK, TOTAL_COUNT
 from app.rest.writing import hashed_property
 
+from .examples import examples_of
 from .filter_schemas import DocumentPart
 from .schemas import Schemas, any_of, id_schema, model_name, ref
 from .security import Security, find_links
@@ -236,6 +237,7 @@ class EndpointOperation:
             form = self._endpoint.query_form or name
             resources = self._answers or [self._subject]
             names = [f"{model_name(each)}{form.capitalize()}" for each in resources]
+            new_row = schemas.named[f"New{model_name(resources[0])}"]["examples"][0]
             quoted = " or ".join(f"`{each}`" for each in names)
             required = self._endpoint.query.endswith("!")
             # Not a separate parameter: generated clients would rename both.
@@ -252,7 +254,10 @@ class EndpointOperation:
                     "contentMediaType": "application/json",
                     "contentSchema": any_of(names),
                 },
-                "example": json.dumps(schemas.example_of(form, resources[0])),
+                "examples": {
+                    example: {"value": json.dumps(value)}
+                    for example, value in examples_of(form, resources[0], new_row).items()
+                },
             }
         if self._endpoint.has_pages:
             yield COUNT
