@@ -25,7 +25,10 @@ def aggregate_schema(resource: Collection) -> DocumentPart:
     functions = {word: {"enum": names} for word, names in arguments.items() if names}
     known: DocumentPart = {
         "where": {"$ref": f"#/components/schemas/{resource.model.__name__}Where"},
-        "groupBy": {"anyOf": [group, {"type": "array", "items": group, "maxItems": MAX_GROUPS}]},
+        "groupBy": {
+            "anyOf": [group, {"type": "array", "items": group, "maxItems": MAX_GROUPS}],
+            "description": "Properties, also of relations to one; times and dates by unit.",
+        },
         "aggregate": {
             "type": "object",
             "description": "Functions by their names in the answer.",
@@ -50,7 +53,8 @@ def aggregate_schema(resource: Collection) -> DocumentPart:
 def _group_schema(properties: Properties) -> DocumentPart:
     """Return the schema of a group: a property, or a time or date with its unit.
 
-    Those of related rows have their names; after two relations, only their form is described.
+    Properties of related rows are listed, except that of those two relations away only the form is
+    described.
     """
     uses = properties.uses()
     related = dict(properties.related())

@@ -28,9 +28,10 @@ SHOP = {
         "address": "object",
     },
     "hidden": ["pin"],
-    "protected": ["debt"],
+    "protected": ["debt", "secret"],
     "relations": {
         "region": belongs_to("Region", "regionId"),
+        "secret": belongs_to("Region", "regionId"),
         "sales": has_many("Sale", "shopId"),
         "owner": belongs_to("user", "ownerId"),
     },
@@ -136,14 +137,17 @@ def test_groups_may_be_two_relations_away_and_are_named_in_the_order(serve_shops
 def test_rows_of_a_relation_are_grouped_by_related_rows(serve_shops):
     api = serve_shops()
 
-    by_owner = aggregate(api, api.ada, "/shops/1/sales/aggregate", groupBy="shop.owner.email")
+    # An empty realm is stored for null.
+    groups = ["shop.owner.email", "shop.owner.realm"]
+    by_owner = aggregate(api, api.ada, "/shops/1/sales/aggregate", groupBy=groups)
 
-    assert by_owner == [{"shop.owner.email": "ada@example.com", "n": 2}]
+    assert by_owner == [{"shop.owner.email": "ada@example.com", "shop.owner.realm": None, "n": 2}]
 
 
 REFUSED = [
     ("shop.pin", "groupBy.shop: there is no property 'pin'; there are"),
     ("shop.debt", "groupBy.shop: there is no property 'debt'; there are"),
+    ("shop.secret.name", "groupBy.shop: there is no property 'secret.name'; there are"),
     ("shop.nothing", "groupBy.shop: there is no property 'nothing'; there are"),
     ("shop.", "groupBy.shop: there is no property ''; there are"),
     ("shop", "groupBy: there is no property 'shop'; there are"),

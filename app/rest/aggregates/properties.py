@@ -166,7 +166,7 @@ class Properties:
         if not isinstance(name, str):
             return f"a property is named by text; {known}."
         start, dot, _ = name.partition(".")
-        if dot and start in self._collection.shown_relations:
+        if dot and start in dict(self.related()):
             return f"'{quote(name)}' is of a related row, by which groupBy alone can group."
         if dot and start in self.names:
             return f"'{quote(name)}' is a path, and its values have no type; {known}."
