@@ -42,13 +42,17 @@ class AccessSchema(Schema):
 
 
 class RelationSchema(Schema):
-    """A relation of a model; `model` is null if it leads to rows of several models."""
+    """A relation of a model; `model` is null if it leads to rows of several models.
+
+    `filterable` are the properties of its rows that filters may use.
+    """
 
     name = fields.String()
     type = fields.String()
     model = fields.String(allow_none=True)
     foreignKey = fields.String(attribute="foreign_key")  # noqa: N815
     many = fields.Boolean()
+    filterable = fields.List(fields.String())
 
 
 class ModelSchema(Schema):

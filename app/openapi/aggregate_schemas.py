@@ -1,5 +1,8 @@
 """The JSON schemas of aggregates of a resource's rows."""
 
+import re
+
+from app.database.time_units import UNITS
 from app.rest.aggregates.parser import KEYS, MAX_FUNCTIONS, MAX_GROUPS, NAME, ROWS
 from app.rest.aggregates.properties import FUNCTIONS, Properties
 from app.rest.collection import Collection
@@ -12,13 +15,9 @@ ONE: DocumentPart = {"minProperties": 1, "maxProperties": 1, "additionalProperti
 
 def aggregate_schema(resource: Collection) -> DocumentPart:
     """Return the schema of an aggregate of this resource."""
-    uses = Properties(resource, None).uses()
-    names = [name for name, use in uses.items() if use.is_grouped]
-    units = {name: {"enum": list(use.units)} for name, use in uses.items() if use.units}
-    # JSON Schema allows no empty enum.
-    group: DocumentPart = {"enum": names} if names else {"not": {}}
-    if units:
-        group = {"anyOf": [group, {"type": "object", "properties": units, **ONE}]}
+    properties = Properties(resource, resource.filtered_model)
+    uses = properties.uses()
+    group = _group_schema(properties)
     arguments = {
         word: [name for name, use in uses.items() if word in use.functions] for word in FUNCTIONS
     }
@@ -26,7 +25,10 @@ def aggregate_schema(resource: Collection) -> DocumentPart:
     functions = {word: {"enum": names} for word, names in arguments.items() if names}
     known: DocumentPart = {
         "where": {"$ref": f"#/components/schemas/{resource.model.__name__}Where"},
-        "groupBy": {"anyOf": [group, {"type": "array", "items": group, "maxItems": MAX_GROUPS}]},
+        "groupBy": {
+            "anyOf": [group, {"type": "array", "items": group, "maxItems": MAX_GROUPS}],
+            "description": "Properties, also of relations to one; times and dates by unit.",
+        },
         "aggregate": {
             "type": "object",
             "description": "Functions by their names in the answer.",
@@ -44,14 +46,33 @@ def aggregate_schema(resource: Collection) -> DocumentPart:
             "description": f"At most {MAX_LIMIT}; without it, more groups are an error.",
         },
     }
-    properties = {name: known.get(name, WHOLE_NUMBER) for name in KEYS}
-    return {"type": "object", "properties": properties, "additionalProperties": False}
+    parts = {name: known.get(name, WHOLE_NUMBER) for name in KEYS}
+    return {"type": "object", "properties": parts, "additionalProperties": False}
 
 
-def aggregate_example(resource: Collection) -> DocumentPart:
-    """Return an aggregate that works with any rows."""
-    functions = {"rows": {"count": ROWS}}
-    uses = Properties(resource, None).uses().items()
-    if ordered := next((name for name, use in uses if "max" in use.functions), None):
-        functions["last"] = {"max": ordered}
-    return {"aggregate": functions}
+def _group_schema(properties: Properties) -> DocumentPart:
+    """Return the schema of a group: a property, or a time or date with its unit.
+
+    Properties of related rows are listed, except that of those two relations away only the form is
+    described.
+    """
+    uses = properties.uses()
+    related = dict(properties.related())
+    for relation, target in related.items():
+        uses |= {f"{relation}.{name}": use for name, use in target.uses().items()}
+    names = [name for name, use in uses.items() if use.is_grouped]
+    units = {name: {"enum": list(use.units)} for name, use in uses.items() if use.units}
+    paths = [
+        re.escape(f"{relation}.{name}.")
+        for relation, target in related.items()
+        for name, _ in target.related()
+    ]
+    distant = rf"^({'|'.join(paths)})[^.]+$"
+    # JSON Schema allows no empty enum.
+    forms: list[DocumentPart] = [{"enum": names} if names else {"not": {}}]
+    if paths:
+        forms.append({"type": "string", "pattern": distant})
+    if units or paths:
+        patterns = {"patternProperties": {distant: {"enum": list(UNITS)}}} if paths else {}
+        forms.append({"type": "object", "properties": units, **patterns, **ONE})
+    return {"anyOf": forms} if len(forms) > 1 else forms[0]

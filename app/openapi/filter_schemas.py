@@ -11,7 +11,7 @@ from app.rest.filters.kinds import BOOLEAN, NUMBER, Kind, Shape
 from app.rest.filters.operators import OPERATORS, RADIUS
 from app.rest.filters.parser import KEYS, MAX_ORDER, MAX_SKIP, MAX_STEPS, STEP
 from app.rest.filters.patterns import PATTERN_OPERATORS
-from app.rest.filters.related import QUANTIFIERS
+from app.rest.filters.related import QUANTIFIERS, FilteredModel
 from app.rest.filters.tree import MAX_LIMIT, OTHERS
 
 DocumentPart = dict[str, Any]
@@ -109,15 +109,22 @@ def _related_conditions(
     resource: Collection, relations: Iterable[str]
 ) -> Iterator[tuple[str, DocumentPart]]:
     """Yield the relations that filters may use, each with the schema of its conditions."""
-    model = resource.filtered_model
+    for name, related in related_models(resource, relations):
+        target = resource.target(resource.relations[name])
+        yield name, _related_condition(related_where_name(target), related.is_many)
+
+
+def related_models(
+    resource: Collection, relations: Iterable[str]
+) -> Iterator[tuple[str, FilteredModel]]:
+    """Yield the relations that filters may use, each with what they may use of its rows."""
     for name in relations:
         try:
-            related = model.related(name)
+            related = resource.filtered_model.related(name)
         except InvalidFilter:
             continue
         if related is not None:
-            target = resource.target(resource.relations[name])
-            yield name, _related_condition(related_where_name(target), related.is_many)
+            yield name, related
 
 
 def _related_condition(schema: str, is_many: bool) -> DocumentPart:

@@ -40,6 +40,7 @@ from app.rest.views.lists import LINK, TOTAL_COUNT
 from app.rest.writing import hashed_property
 
 from .common_schemas import any_of, ref
+from .examples import examples_of
 from .filter_schemas import DocumentPart
 from .schemas import Schemas, id_schema, model_name
 from .security import Security, find_links
@@ -237,6 +238,7 @@ class EndpointOperation:
             form = self._endpoint.query_form or name
             resources = self._answers or [self._subject]
             names = [f"{model_name(each)}{form.capitalize()}" for each in resources]
+            new_row = schemas.named[f"New{model_name(resources[0])}"]["examples"][0]
             quoted = " or ".join(f"`{each}`" for each in names)
             required = self._endpoint.query.endswith("!")
             # Not a separate parameter: generated clients would rename both.
@@ -253,7 +255,10 @@ class EndpointOperation:
                     "contentMediaType": "application/json",
                     "contentSchema": any_of(names),
                 },
-                "example": json.dumps(schemas.example_of(form, resources[0])),
+                "examples": {
+                    example: {"value": json.dumps(value)}
+                    for example, value in examples_of(form, resources[0], new_row).items()
+                },
             }
         if self._endpoint.has_pages:
             yield COUNT

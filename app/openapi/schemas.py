@@ -16,7 +16,7 @@ from app.rest.filters.tree import OTHERS
 from app.rest.relations import Relation
 from app.rest.views.own_endpoints import collection_with
 
-from .aggregate_schemas import aggregate_example, aggregate_schema
+from .aggregate_schemas import aggregate_schema
 from .common_schemas import ANY_OBJECT, COMMON_SCHEMAS, any_of, closed, ref
 from .filter_schemas import DocumentPart, filter_schema, related_where_name, where_schemas
 
@@ -111,24 +111,6 @@ class Schemas:
     def of_answer(self, declared: object, subject: Collection | None) -> DocumentPart:
         """Return the schema of a declared response; names in it refer to schemas of `subject`."""
         return self._schema(declared, response_schema, subject)
-
-    def example_of(self, query: str, subject: Collection) -> DocumentPart:
-        """Return a `filter` or `where` that selects the row created by a body's example.
-
-        Or an aggregate of all rows.
-        """
-        if query == "aggregate":
-            return aggregate_example(subject)
-        body = self.named[f"New{model_name(subject)}"]["examples"][0]
-        values = {
-            name: value
-            for name, value in body.items()
-            if name in subject.filterable and isinstance(value, str)
-        }
-        name = next(iter(values), subject.id_name)
-        where = {name: values.get(name, subject.id_form.example)}
-        order = f"{subject.id_name} DESC"
-        return where if query == "where" else {"where": where, "order": order, "limit": 10}
 
     def _schema(self, declared: Any, variant: Any, subject: Collection | None) -> DocumentPart:
         if isinstance(declared, dict):

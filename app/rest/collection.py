@@ -254,9 +254,9 @@ class Collection:
         return {name: value for name, value in shown.items() if name not in protected}
 
     def usual_filter(self, scope: Mapping[str, object]) -> Filter:
-        """Return the conditions and order of the default filter within the scope of a relation."""
+        """Return the default filter within the scope of a relation: where, order and fields."""
         usual = filter_within(self.resource.default_filter, scope)
-        given = {"where": usual["where"], "order": usual.get("order")}
+        given = {name: usual.get(name) for name in ("where", "order", "fields")}
         return self._parse_filter(given, self._without_relations())
 
     def target(self, relation: Relation) -> "Collection":

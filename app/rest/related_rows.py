@@ -46,8 +46,10 @@ def _find_related(collection: RelatedCollection, name: str) -> FilteredModel | N
     target = collection.target(relation)
     if not target.rows.in_database:
         raise InvalidFilter(f"{name} leads to rows of a data source, which filters cannot use.")
+    # An include shows no properties beyond those of the relation's scope.
+    fields = target.usual_filter(relation.scope).fields if relation.scope else None
     is_array = relation.kind == REFERENCES_MANY
-    return replace(target.included_model, is_many=relation.many, is_array=is_array)
+    return replace(target.included_model.within(fields), is_many=relation.many, is_array=is_array)
 
 
 def grant_to_related(

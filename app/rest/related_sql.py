@@ -63,7 +63,7 @@ class RelatedCollection(Protocol):
         """Return the collection that a relation leads to, without its scope."""
 
     def usual_filter(self, scope: Mapping[str, object]) -> Filter:
-        """Return the default filter within the scope of a relation."""
+        """Return the default filter within the scope of a relation: where, order and fields."""
 
     def related_grant(self, method: str, relation: str) -> Grant:
         """Return the caller's grant for a method; raise the access error."""

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+from urllib.parse import parse_qs
 
 import pytest
 import requests
@@ -290,6 +291,32 @@ def test_what_a_list_shows_is_in_its_address_and_survives_a_reload(admin):
     expect(page.get_by_text("of 15")).to_be_visible()
     page.go_back()
     expect(page.get_by_text("1 to 5 of 5")).to_be_visible()
+
+
+def test_a_list_is_filtered_by_a_property_of_a_related_row(admin):
+    admin.enter("rows/order-items")
+    admin.expect_rows(5)
+    page, dialog = admin.page, admin.page.locator("dialog")
+    admin.press("Filter")
+    dialog.get_by_label("Property").select_option("product.status")
+    dialog.locator("[name=value]").select_option("on sale")
+    admin.press("Add the filter")
+    admin.expect_rows(2)
+    admin.press("Filter")
+    dialog.get_by_label("Property").select_option("product.name")
+    dialog.locator("[name=value]").fill("lantern")
+    admin.press("Add the filter")
+    admin.expect_rows(1)
+
+    page.reload()
+    admin.expect_rows(1)
+    [where] = parse_qs(page.url.partition("?")[2])["where"]
+    assert json.loads(where) == {
+        "and": [{"product": {"status": "on sale"}}, {"product": {"name": {"ilike": "%lantern%"}}}]
+    }
+    admin.press("Remove the filter product.status is on sale")
+    expect(page.get_by_text("product.name contains lantern")).to_be_visible()
+    admin.expect_rows(1)
 
 
 def test_a_list_of_many_rows_is_read_by_the_page_and_counted_once(admin, service):

@@ -140,8 +140,14 @@ def test_models_have_what_a_form_needs(admin):
             "model": "users",
             "foreignKey": "ownerId",
             "many": False,
+            "filterable": todos["relations"][0]["filterable"],
         }
     ]
+    assert (
+        {"id", "email"}
+        <= {*todos["relations"][0]["filterable"]}
+        <= {*document["User"]["properties"]}
+    )
     assert models["users"]["relations"][0]["foreignKey"] == "ownerId"
     assert {rule["principalId"] for rule in todos["rules"]} >= {"$owner"}
     assert admin.get("/admin/models/users") == {**models["users"], "rows": 1}

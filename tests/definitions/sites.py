@@ -26,7 +26,13 @@ ORGANIZATION = {
 }
 SITE = {
     "name": "Site",
-    "properties": {"name": "string", "level": "number", "partner": "number", "code": "string"},
+    "properties": {
+        "name": "string",
+        "level": "number",
+        "opened": "date",
+        "partner": "number",
+        "code": "string",
+    },
     "hidden": ["code"],
     "protected": ["partner"],
     "relations": {
@@ -145,6 +151,7 @@ def rows(random):
         [
             some(
                 **owner(),
+                opened=f"202{number % 2}-0{number % 4 + 1}-10T09:00:00Z" if number % 5 else None,
                 organizationId=key(3),
                 parentId=key(number) if number else None,
                 partner=random.choice((None, 1, 2, 3)),
@@ -194,3 +201,8 @@ def fill(api, random):
 def ask(api, path, token, **parameters):
     query = {name: json.dumps(value) for name, value in parameters.items()}
     return api("GET", path, token=token, query_string=query)
+
+
+def as_include(tree):
+    """Return a tree of relations as an include."""
+    return [{"relation": name, "scope": {"include": as_include(tree[name])}} for name in tree]

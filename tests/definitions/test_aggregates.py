@@ -97,15 +97,17 @@ def test_hidden_properties_are_as_unknown_as_others(serve_sales):
         assert answer.json["message"] == message.replace("nothing", "margin")
 
 
-def test_properties_of_related_rows_and_undeclared_ones_are_refused_with_the_reason(serve_sales):
+def test_functions_of_related_rows_and_of_undeclared_properties_are_refused_with_the_reason(
+    serve_sales,
+):
     api = serve_sales(strict=False)
     api("POST", "/Sales", {"extra": 1}, token=api.ada)
 
-    related = ask(api, api.ada, groupBy="buyer.email")
+    related = ask(api, api.ada, aggregate={"x": {"max": "buyer.email"}})
     undeclared = ask(api, api.ada, aggregate={"x": {"sum": "extra"}})
 
     assert refusal(related) == refusal(undeclared) == (400, "INVALID_FILTER")
-    assert "'buyer.email' is of a related row" in related.json["message"]
+    assert "'buyer.email' is of a related row, by which groupBy" in related.json["message"]
     assert "'extra' is not declared, and has no type" in undeclared.json["message"]
 
 
@@ -307,9 +309,12 @@ def test_aggregates_that_are_switched_on_by_name_have_the_stored_values(serve_sa
 
 @pytest.mark.both_databases
 def test_the_aggregates_of_the_document_have_the_printed_answers(serve):
-    order, rows, *printed = map(json.loads, blocks("docs/aggregates.md", "json"))
-    api = serve({"order": order})
+    order, customer, customers, rows, *printed = map(
+        json.loads, blocks("docs/aggregates.md", "json")
+    )
+    api = serve({"order": order, "customer": customer})
     token = api.logged_in()
+    assert api("POST", "/Customers", customers, token=token).status_code == 200
     assert api("POST", "/Orders", rows, token=token).status_code == 200
 
     for given, expected in zip(printed[::2], printed[1::2], strict=True):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.answers import refusal
 
-from .sites import CALLERS, CODE, MODELS, RELATIONS, ask, fill
+from .sites import CALLERS, CODE, MODELS, RELATIONS, as_include, ask, fill
 
 PROPERTIES = {"name": ("a", "b", "B", "c", None), "level": (0, 1, 2, 3, None)}
 COMPARED = {
@@ -130,10 +130,6 @@ def included(where, collection):
 def _merge(into, other):
     for name, inner in other.items():
         _merge(into.setdefault(name, {}), inner)
-
-
-def as_include(tree):
-    return [{"relation": name, "scope": {"include": as_include(tree[name])}} for name in tree]
 
 
 def at_path(row, path):

@@ -270,6 +270,28 @@ def test_a_hidden_relation_and_a_protected_one_of_a_related_row_are_unknown(serv
     assert status("/as", {"b": {"c": {"text": "x"}}}) == 400
 
 
+def test_filters_use_only_the_properties_that_the_scope_of_a_relation_shows(serve):
+    author = {"name": "Author", "properties": {"name": "string", "pin": "string"}, "acls": OPEN}
+    scope = {"fields": ["id", "name"]}
+    book = {
+        "name": "Book",
+        "relations": {"author": belongs_to("Author", "authorId", scope=scope)},
+        "acls": OPEN,
+    }
+    api = serve({"author": author, "book": book})
+    token = api.logged_in()
+    api("POST", "/authors", {"name": "Ann", "pin": "1234"}, token=token)
+    api("POST", "/books", {"authorId": 1}, token=token)
+
+    [shown] = ask(api, "/books", token, filter={"include": "author"}).json
+    assert shown["author"] == {"id": 1, "name": "Ann"}
+    assert ids(ask(api, "/books", token, filter={"where": {"author": {"name": "Ann"}}})) == [1]
+    for filter_ in ({"where": {"author": {"pin": "1234"}}}, {"order": "author.pin"}):
+        refused = ask(api, "/books", token, filter=filter_)
+        assert refusal(refused) == (400, "INVALID_FILTER")
+        assert refused.json["message"] == "There is no property 'pin'; there are id, name."
+
+
 @pytest.mark.parametrize("part", ["where", "order"])
 def test_default_filters_and_scopes_of_relations_use_no_relations(serve, part):
     used = {"where": {"author": {"name": "a"}}, "order": "author.name"}[part]

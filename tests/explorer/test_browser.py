@@ -187,11 +187,15 @@ def test_a_filter_starts_empty_with_an_example_and_its_schema_at_hand(page):
     expect(block.locator(".response[data-code]")).to_have_count(1)
     errors.click()
     expect(block.locator('.response[data-code="401"]')).to_be_visible()
-    block.get_by_role("button", name="Use the example").click()
+    block.get_by_role("button", name="Use the example with a relation").click()
+    related = json.loads(field.input_value())
+    related_status, _ = page.execute("todos.find")
+    block.get_by_role("button", name="Use the example", exact=True).click()
     filled = json.loads(field.input_value())
     status, body = page.execute("todos.find")
 
     assert started == ""
+    assert (related["order"], related_status) == ("owner.email", 200)
     assert filled == {"where": {"title": "Water the plants"}, "order": "id DESC", "limit": 10}
     assert status == 200
     assert {todo["title"] for todo in json.loads(body)} == {"Water the plants"}

@@ -227,9 +227,12 @@ def test_filters_are_described(document):
         "contentSchema": schema,
     }
     where = {"title": "Water the plants"}
-    assert json.loads(parameter["example"]) == {"where": where, "order": "id DESC", "limit": 10}
+    usual, related = (json.loads(each["value"]) for each in parameter["examples"].values())
+    assert usual == {"where": where, "order": "id DESC", "limit": 10}
+    assert related["where"] == {"owner": {"email": {"like": "%a%"}}}
+    assert related["order"] == "owner.email"
     counted = named(document, "todos.count")["parameters"][0]
-    assert json.loads(counted["example"]) == where
+    assert json.loads(counted["examples"]["usual"]["value"]) == where
     where = document["components"]["schemas"]["TodoWhere"]["properties"]
     assert "ilike" in where["title"]["anyOf"][2]["properties"]
     assert "ilike" not in where["id"]["anyOf"][2]["properties"]

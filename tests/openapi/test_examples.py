@@ -38,9 +38,9 @@ def examples(place):
         return place["examples"], place
     if "schema" not in place:
         return [], {}
-    if "contentSchema" in place["schema"]:
-        return [json.loads(place["example"])], place["schema"]["contentSchema"]
     named = [each["value"] for each in place.get("examples", {}).values()]
+    if "contentSchema" in place["schema"]:
+        return [*map(json.loads, named)], place["schema"]["contentSchema"]
     return [*named, *([place["example"]] if "example" in place else [])], place["schema"]
 
 

@@ -20,6 +20,7 @@ from app.openapi import document_text
 from app.openapi.filter_schemas import DocumentPart
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, served_endpoints
+from app.rest.filters.tree import OTHERS
 from app.rest.relations import Relation
 from app.users.accounts import lookup
 from app.users.sessions.assurance import is_recent
@@ -139,7 +140,17 @@ def _relations(collection: Collection) -> Iterator[Mapping[str, object]]:
             "model": relation.target or None,
             "foreign_key": _foreign_key(collection, relation),
             "many": relation.many,
+            "filterable": _filterable(collection, name),
         }
+
+
+def _filterable(collection: Collection, relation: str) -> list[str]:
+    """Return the properties of a relation's rows that filters may use; empty if they use none."""
+    try:
+        related = collection.filtered_model.related(relation)
+    except errors.InvalidFilter:
+        return []
+    return [name for name in related.properties if name != OTHERS] if related else []
 
 
 def _foreign_key(collection: Collection, relation: Relation) -> str:

@@ -32,9 +32,15 @@ const EMPTY = [
 // The property that stands for a condition in JSON.
 const AS_JSON = "";
 
-/** The conditions, each with a button that removes it, and a button that adds one. */
+/**
+ * The conditions, each with a button that removes it, and a button that adds one.
+ *
+ * Properties of related rows have a `path`: the relation, and their name in these rows.
+ */
 export function Filters({ properties, conditions, onChange }) {
   const [isOpen, setOpen] = useState(false);
+  const relations = new Set(properties.filter(({ path }) => path).map(({ path }) => path[0]));
+  const words = (condition) => inWords(condition, relations);
   const add = (condition) => {
     onChange([...conditions, condition]);
     setOpen(false);
@@ -42,8 +48,8 @@ export function Filters({ properties, conditions, onChange }) {
   return html`
     ${conditions.map(
       (condition, place) => html`<span class="chip" key=${JSON.stringify(condition)}>
-        ${inWords(condition)}
-        <button type="button" aria-label=${`Remove the filter ${inWords(condition)}`} onClick=${() => onChange(conditions.filter((_, other) => other !== place))}>×</button>
+        ${words(condition)}
+        <button type="button" aria-label=${`Remove the filter ${words(condition)}`} onClick=${() => onChange(conditions.filter((_, other) => other !== place))}>×</button>
       </span>`,
     )}
     <button type="button" onClick=${() => setOpen(true)}>Filter</button>
@@ -103,25 +109,34 @@ function conditionOf(property, operator, text) {
     if (!property) {
       return valueOf({ kind: "json" }, text) ?? {};
     }
-    const { name } = property;
-    if (operator === "none" || operator === "some") {
-      return { [name]: operator === "none" ? null : { neq: null } };
-    }
-    if (operator.endsWith("like")) {
-      return { [name]: { [operator]: `%${text.replace(/[\\%_]/g, "\\$&")}%` } };
-    }
-    const value = valueOf({ ...property, isNullable: false }, text);
-    return { [name]: operator === "eq" ? value : { [operator]: value } };
+    const { name, path = [name] } = property;
+    return path.reduceRight((inner, step) => ({ [step]: inner }), comparisonOf(property, operator, text));
   } catch (error) {
     throw Object.assign(error, { fields: { value: [error.message] } });
   }
 }
 
+/** Return a comparison with the entered text, without the property. */
+function comparisonOf(property, operator, text) {
+  if (operator === "none" || operator === "some") {
+    return operator === "none" ? null : { neq: null };
+  }
+  if (operator.endsWith("like")) {
+    return { [operator]: `%${text.replace(/[\\%_]/g, "\\$&")}%` };
+  }
+  const value = valueOf({ ...property, isNullable: false }, text);
+  return operator === "eq" ? value : { [operator]: value };
+}
+
 const WORDS = Object.fromEntries([...TEXTS, ...TIMES.slice(0, 2), ["gt", "is greater than"]]);
 
-function inWords(condition) {
+function inWords(condition, relations) {
   const entries = Object.entries(condition);
   const [[name, said] = []] = entries;
+  const isRelated = relations.has(name) && said !== null && typeof said === "object";
+  if (isRelated && entries.length === 1 && Object.keys(said).length === 1) {
+    return `${name}.${inWords(said, new Set())}`;
+  }
   if (entries.length !== 1 || ["and", "or", "nor"].includes(name)) {
     return JSON.stringify(condition);
   }

@@ -16,15 +16,15 @@ import { Table } from "./table.js";
  * A list of the rows at `path`.
  *
  * `segments` and `query` are the URL's, with the state of the list. `columns` are all columns,
- * those with `isShown` by default; `properties` are for filters. `fixed` are conditions that
- * always hold; `selection` returns the filter's `fields` and `include` for the shown columns;
- * `parameters` are added to the call, `extra` to the URL. `bulk` returns buttons for
- * the selected rows, `tools` are further inputs, `empty` says what to do without rows, and with
- * another `version` the list is loaded again.
+ * those with `isShown` by default; `properties` are for the search and for filters, and `related`,
+ * those of related rows, for filters alone. `fixed` are conditions that always hold; `selection`
+ * returns the filter's `fields` and `include` for the shown columns; `parameters` are added to the
+ * call, `extra` to the URL. `bulk` returns buttons for the selected rows, `tools` are further inputs,
+ * `empty` says what to do without rows, and with another `version` the list is loaded again.
  */
 export function List(properties) {
   const { label, path, segments, query, columns, properties: known, linkOf, idName = "id", selection } = properties;
-  const { fixed = [], parameters = {}, extra = {}, bulk, tools, empty, version = 0 } = properties;
+  const { related = [], fixed = [], parameters = {}, extra = {}, bulk, tools, empty, version = 0 } = properties;
   const state = readState(query);
   const shown = columns.filter(({ name, isShown }) => (state.columns ? state.columns.includes(name) : isShown));
   const searched = known.filter(isSearchable);
@@ -45,7 +45,7 @@ export function List(properties) {
     <div class="tools">
       ${(searched.length > 0 || id) && html`<${Search} key=${state.q} text=${state.q} searched=${searched} onSearch=${(q) => change({ q })} />`}
       ${tools}
-      ${known.length > 0 && html`<${Filters} properties=${known} conditions=${state.conditions} onChange=${(conditions) => change({ conditions })} />`}
+      ${known.length > 0 && html`<${Filters} properties=${[...known, ...related]} conditions=${state.conditions} onChange=${(conditions) => change({ conditions })} />`}
       ${columns.length > shown.length || state.columns ? html`<${Columns} all=${columns} shown=${shown} onChange=${(names) => change({ columns: names, skip: state.skip })} />` : null}
       <${Download} path=${path} parameters=${parameters} filter=${filter} name=${label} />
     </div>

@@ -54,6 +54,7 @@ function Rows({ model, path, segments, query, isChosen, children }) {
     segments=${segments}
     query=${query}
     properties=${properties}
+    related=${relatedProperties(model, admin)}
     columns=${columnsOf(model, properties, admin)}
     idName=${model.idName}
     linkOf=${(row) => viewOfRow(admin, model, row[model.idName])}
@@ -70,6 +71,20 @@ function selectionOf(model, properties, columns, admin) {
   const references = properties.filter(({ name, target }) => names.has(name) && canRead(target, admin));
   const include = references.map(({ relation, target }) => ({ relation, scope: { fields: knownBy(admin.model(target)) } }));
   return { fields: [...names], include: include.length ? include : undefined };
+}
+
+/** Return the properties, for filters, of the rows that relations to one lead to. */
+function relatedProperties(model, admin) {
+  const followed = model.relations.filter(({ many, model: target }) => !many && canRead(target, admin));
+  return followed.flatMap(({ name: relation, model: target, filterable }) =>
+    propertiesOf(admin.model(target))
+      .filter(({ name }) => filterable.includes(name))
+      .map((property) => ({
+        ...property,
+        name: `${relation}.${property.name}`,
+        path: [relation, property.name],
+      })),
+  );
 }
 
 function canRead(name, { may, model }) {

@@ -67,13 +67,14 @@ function askForToken(operation) {
   operation.security = [];
 }
 
-/** Start without a filter: its example and its schema are one click away. */
+/** Start without a filter: its examples and its schema are one click away. */
 function startEmpty(parameter) {
   const { contentSchema } = parameter.schema ?? {};
   if (contentSchema) {
     const schema = contentSchema.$ref.split("/").at(-1);
-    parameter.schema = { type: "string", "x-example": parameter.example, "x-schema": schema };
-    delete parameter.example;
+    const examples = Object.values(parameter.examples).map(({ value }) => value);
+    parameter.schema = { type: "string", "x-examples": examples, "x-schema": schema };
+    delete parameter.examples;
   }
 }
 

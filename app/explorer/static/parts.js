@@ -67,15 +67,18 @@ function responses(properties, Original, { React }, h) {
   return h("div", { className: "all-responses" }, h(Original, rest), below);
 }
 
-/** Show an input with a button for its example, and a link to the schema of its JSON. */
+// The buttons of the examples of a filter; the second one is about related rows.
+const FILLED = ["Use the example", "Use the example with a relation"];
+
+/** Show an input with a button for each example, and a link to the schema of its JSON. */
 function parameter(properties, Original, system, h) {
   const input = h(Original, properties);
-  const example = properties.schema.get("x-example");
-  if (!example) {
+  const examples = properties.schema.get("x-examples");
+  if (!examples) {
     return input;
   }
   const name = properties.schema.get("x-schema");
-  const fill = { type: "button", className: "btn", onClick: () => properties.onChange(example) };
+  const fill = (example) => ({ type: "button", className: "btn", onClick: () => properties.onChange(example) });
   const open = (event) => {
     event.preventDefault();
     showSchema(system, name);
@@ -87,7 +90,7 @@ function parameter(properties, Original, system, h) {
     h(
       "p",
       { className: "help" },
-      h("button", fill, "Use the example"),
+      ...examples.map((example, place) => h("button", fill(example), FILLED[place])),
       h("a", { href: `#/schemas/${name}`, onClick: open }, `Schema ${name}`),
     ),
   );

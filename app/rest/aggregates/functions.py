@@ -44,7 +44,7 @@ def make_function(name: str, word: str, source: Property | None) -> Function:
     """Return a function with its result; the property must have it."""
     if source is None or word in COUNTS:
         return Function(name, word, source, sa.BigInteger(), kinds.INTEGER, int)
-    type_ = source.value.type
+    type_ = source.column.type
     if word in ("min", "max"):
         return Function(name, word, source, type_, source.kind, source.write)
     if isinstance(type_, ExactDecimal):

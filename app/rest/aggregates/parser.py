@@ -10,7 +10,7 @@ from app.rest.collection import Collection
 from app.rest.filters.bounds import check_cost, check_size
 from app.rest.filters.kinds import Kind
 from app.rest.filters.parser import parse_filter, parse_where
-from app.rest.filters.tree import MAX_LIMIT, Filter, Order, Place
+from app.rest.filters.tree import MAX_LIMIT, Filter, Order, Place, relation_paths
 
 from .functions import Function, make_function
 from .properties import FUNCTIONS, Properties, Property
@@ -80,14 +80,16 @@ def parse_aggregate(raw: Mapping[str, object] | None, collection: Collection) ->
     check_size({"where": [raw.get("where"), raw.get("having")]})
     # Without the rest of a default filter, except for what bounds the properties of a relation.
     rows = collection.parse({"where": raw.get("where"), "fields": None, "include": None})
-    properties = Properties(collection, rows.fields)
+    properties = Properties(collection, collection.filtered_model.within(rows.fields))
     groups = _groups(raw.get("groupBy"), properties)
+    led_to = relation_paths((), [group.source.place for group in groups])
+    rows = replace(rows, relations=(*rows.relations, *led_to))
     functions = _functions(raw.get("aggregate"), properties)
     if not groups and not functions:
         raise InvalidFilter("An aggregate needs groupBy, or a function in aggregate.")
     _check_names([*groups, *functions])
     results = _results(raw, groups, functions)
-    check_cost([replace(results, where=(*rows.where, *results.where))])
+    check_cost([replace(rows, where=(*rows.where, *results.where))])
     return Aggregate(rows, groups, functions, results)
 
 
@@ -104,7 +106,7 @@ def _group(given: object, properties: Properties) -> Group:
         if len(given) != 1:
             raise InvalidFilter('groupBy must be properties, or like {"created": "month"}.')
         [(name, unit)] = given.items()
-    property_ = properties.find("groupBy", name)
+    property_ = properties.find_related("groupBy", name)
     if not property_.uses.is_grouped:
         raise InvalidFilter(f"groupBy: {property_.name} cannot be grouped by.")
     if not isinstance(given, dict):

@@ -1,7 +1,7 @@
 """The properties of a model that aggregates may use, and what each type of them has."""
 
-from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -9,13 +9,15 @@ from sqlalchemy import Boolean, Date, String, Uuid, func
 from sqlalchemy.types import TypeEngine
 
 from app import ids
-from app.database.columns import ExactDecimal, GeoPoint, Json, UtcDateTime
+from app.database.columns import AnyColumn, ExactDecimal, GeoPoint, Json, UtcDateTime
 from app.database.ids import IdColumn
 from app.database.time_units import UNITS
 from app.errors import InvalidFilter, quote
 from app.rest.collection import Collection
 from app.rest.filters.kinds import Kind
-from app.rest.filters.tree import OTHERS
+from app.rest.filters.related import FilteredModel
+from app.rest.filters.sql import RelatedSql
+from app.rest.filters.tree import OTHERS, Place
 from app.rest.rows.values import Element
 
 COUNTS = ("count", "countDistinct")
@@ -62,49 +64,101 @@ def uses_of(type_: TypeEngine[Any]) -> Uses:
 
 @dataclass(frozen=True)
 class Property:
-    """A property that aggregates may use."""
+    """A property that aggregates may use, which may be that of a related row."""
 
-    name: str
-    # The value to select, of the column's type.
-    value: Element
+    place: Place
+    column: AnyColumn
     kind: Kind
     uses: Uses
     # Returns the form in JSON of a value that is not null.
     write: Callable[[Any], object]
 
+    @property
+    def name(self) -> str:
+        """The name that clients use, such as `site.name`."""
+        return str(self.place)
+
+    def sql(self, related: RelatedSql) -> Element:
+        """Return the value to select, of the column's type."""
+        value: Element = self.column
+        if self.place.relations:
+            [value] = related.values(self.place)
+        # The value stored for null, if it is not NULL.
+        null = self.column.info.get("null")
+        return value if null is None else func.nullif(value, null, type_=self.column.type)
+
+    def after(self, relation: str) -> "Property":
+        """Return the property of the row that a relation leads to, as the parent names it."""
+        relations = (relation, *self.place.relations)
+        return replace(self, place=replace(self.place, relations=relations))
+
 
 class Properties:
     """The properties of a collection that an aggregate may use, found by name."""
 
-    def __init__(self, collection: Collection, fields: Container[str] | None) -> None:
-        """Limit the properties to those in `fields`, unless it is None."""
+    def __init__(self, collection: Collection, model: FilteredModel) -> None:
+        """Limit the properties and relations to those of the model."""
         self._collection = collection
+        self._model = model
         # What clients see of a value is up to the receivers of `loaded`, which get rows.
         resource = collection.resource
         self._are_shown = not resource.loaded.receivers or resource.shared_methods.get("aggregate")
-        shown = [name for name in collection.filterable if name != OTHERS]
-        self.names = shown if fields is None else [name for name in shown if name in fields]
+        self.names = [name for name in model.properties if name != OTHERS]
 
     def uses(self) -> dict[str, Uses]:
         """Return what each property is used for, by name; empty if only rows are counted."""
         columns = self._collection.properties
         return {name: uses_of(columns[name].type) for name in self.names if self._are_shown}
 
+    def related(self) -> Iterator[tuple[str, "Properties"]]:
+        """Yield the relations to one that lead to rows with properties, with these."""
+        for name in self._collection.shown_relations if self._are_shown else ():
+            try:
+                found = self._follow("", name)
+            except InvalidFilter:
+                continue
+            if found is not None:
+                yield name, found
+
     def find(self, path: str, name: object) -> Property:
         """Return a property; raise InvalidFilter, which says where it was named."""
+        self._check_shown(path)
+        if not isinstance(name, str) or name not in self.names:
+            raise InvalidFilter(f"{path}: {self._problem(name)}")
+        column = self._collection.properties[name]
+        kind, write = self._model.properties[name], self._writer(name, column.key)
+        return Property(Place(name), column, kind, uses_of(column.type), write)
+
+    def find_related(self, path: str, name: object) -> Property:
+        """Return a property, or one of a relation to one such as `site.name`, as `find` does."""
+        self._check_shown(path)
+        first, dot, rest = name.partition(".") if isinstance(name, str) else ("", "", "")
+        related = self._follow(path, first) if dot else None
+        if related is None:
+            return self.find(path, name)
+        return related.find_related(f"{path}.{first}", rest).after(first)
+
+    def _follow(self, path: str, name: str) -> "Properties | None":
+        """Return the properties of the row that a relation leads to; None if there is no relation.
+
+        Raises InvalidFilter.
+        """
+        try:
+            model = self._model.related(name)
+        except InvalidFilter as error:
+            raise InvalidFilter(f"{path}: {error.description}") from None
+        if model is None:
+            return None
+        if model.is_many:
+            raise InvalidFilter(f"{path}: {name} leads to many rows, which have no single value.")
+        return Properties(self._collection.target(self._collection.relations[name]), model)
+
+    def _check_shown(self, path: str) -> None:
         if not self._are_shown:
             raise InvalidFilter(
                 f"{path}: what is shown of the values is decided for each row, so that only rows"
                 " are counted."
             )
-        if not isinstance(name, str) or name not in self.names:
-            raise InvalidFilter(f"{path}: {self._problem(name)}")
-        column = self._collection.properties[name]
-        # The value stored for null, if it is not NULL.
-        null = column.info.get("null")
-        value: Element = column if null is None else func.nullif(column, null, type_=column.type)
-        kind, write = self._collection.filterable[name], self._writer(name, column.key)
-        return Property(name, value, kind, uses_of(column.type), write)
 
     def _problem(self, name: object) -> str:
         """Return why there is no such property."""
@@ -112,11 +166,11 @@ class Properties:
         if not isinstance(name, str):
             return f"a property is named by text; {known}."
         start, dot, _ = name.partition(".")
-        if dot and start in self._collection.shown_relations:
-            return f"'{quote(name)}' is of a related row; name properties of the rows themselves."
+        if dot and start in dict(self.related()):
+            return f"'{quote(name)}' is of a related row, by which groupBy alone can group."
         if dot and start in self.names:
             return f"'{quote(name)}' is a path, and its values have no type; {known}."
-        if OTHERS in self._collection.filterable:
+        if OTHERS in self._model.properties:
             return f"'{quote(name)}' is not declared, and has no type; {known}."
         return f"there is no property '{quote(name)}'; {known}."
 

@@ -13,6 +13,7 @@ from app.database import dialects
 from app.database.time_units import StartOf
 from app.rest.collection import Collection
 from app.rest.filters import sql
+from app.rest.filters.sql import RelatedSql
 from app.rest.filters.tree import Order
 from app.rest.rows.values import Conditions, Element, Statement
 
@@ -48,18 +49,22 @@ def aggregate_statement(
 def _values(collection: Collection, aggregate: Aggregate, conditions: Conditions) -> FromClause:
     """Return the values of the rows: those of the groups, then those of the functions."""
     rows = collection.rows
+    grants = rows.relations.grants(aggregate.rows)
+    related = rows.relations.sql(aggregate.rows, grants)
     sources = [function.source for function in aggregate.functions]
     values = [
-        *map(_group_value, aggregate.groups),
-        *(sa.null() if source is None else source.value for source in sources),
+        *(_group_value(group, related) for group in aggregate.groups),
+        *(sa.null() if source is None else source.sql(related) for source in sources),
     ]
     selected = select(*_labelled(values)).select_from(rows.key.table)
-    filtered = selected.where(*conditions, *rows.conditions(aggregate.rows), *rows.restriction)
+    filtered = selected.where(
+        *conditions, *rows.conditions(aggregate.rows, grants), *rows.restriction
+    )
     return filtered.subquery("rows_")
 
 
-def _group_value(group: Group) -> Element:
-    value = group.source.value
+def _group_value(group: Group, related: RelatedSql) -> Element:
+    value = group.source.sql(related)
     return StartOf(value, group.unit) if group.unit else value
 
 

@@ -41,8 +41,8 @@ MAX_IN_JSON = 20
 MAX_ARRAYS = 2
 #: Maximum paths such as `address.city` that a filter and its includes order by.
 MAX_PATH_ORDER = 3
-#: Maximum relations in the conditions and orders of a filter and its includes; each counts as often
-#: as it occurs, and `site.organization` is two.
+#: Maximum relations in the conditions and orders of a filter and its includes, and in the groups of
+#: an aggregate; each counts as often as it occurs, and `site.organization` is two.
 MAX_RELATIONS = 4
 
 
@@ -75,8 +75,8 @@ def check_cost(filters: Iterable[Filter]) -> None:
 def _check_relations(filters: Iterable[Filter], number: int) -> None:
     if number > MAX_RELATIONS:
         raise InvalidFilter(
-            f"The conditions and orders of a filter have at most {MAX_RELATIONS} relations, all"
-            " together."
+            f"The conditions, orders and groups of a filter have at most {MAX_RELATIONS} relations,"
+            " all together."
         )
     wheres = [filter_.where for filter_ in filters]
     arrays = sum(related.is_array for where in wheres for related in related_conditions(where))
@@ -143,7 +143,7 @@ def _check_json(found: Sequence[Comparison], order: Iterable[Order]) -> None:
             f"A filter compares at most {MAX_IN_JSON} values with objects, arrays and positions."
         )
     _check_arrays(found)
-    if sum("." in term.place.own_name() for term in order) > MAX_PATH_ORDER:
+    if sum(term.place.is_path() for term in order) > MAX_PATH_ORDER:
         raise InvalidFilter(f"order must not have more than {MAX_PATH_ORDER} paths.")
 
 

@@ -9,7 +9,7 @@ from .kinds import BOOLEAN, Kind
 from .operators import read_flag
 from .tree import Related, RelationPath, Where
 
-#: Maximum relations that a condition or an order follows, one after the other, such as
+#: Maximum relations that a condition, an order or a group follows, one after the other, such as
 #: `site.organization`.
 MAX_RELATION_STEPS = 2
 # An object all of whose keys are among these has them as quantifiers.
@@ -49,6 +49,13 @@ class FilteredModel:
     # The relations that lead to it from the model of the filter.
     path: RelationPath = ()
 
+    def within(self, fields: Container[str] | None) -> "FilteredModel":
+        """Return the model with those of its properties that are in `fields`; None means all."""
+        if fields is None:
+            return self
+        shown = {name: kind for name, kind in self.properties.items() if name in fields}
+        return replace(self, properties=shown)
+
     def related(self, name: str) -> "FilteredModel | None":
         """Return the model that a relation leads to; None if no relation has this name.
 
@@ -60,7 +67,7 @@ class FilteredModel:
         path = (*self.path, name)
         if len(path) > MAX_RELATION_STEPS:
             raise InvalidFilter(
-                f"{quote('.'.join(path))}: conditions and orders follow at most"
+                f"{quote('.'.join(path))}: conditions, orders and groups follow at most"
                 f" {MAX_RELATION_STEPS} relations, one after the other."
             )
         return replace(found, path=path)

@@ -25,6 +25,10 @@ class Place:
     # The relations to one that lead to the row with the property.
     relations: RelationPath = ()
 
+    def is_path(self) -> bool:
+        """Return True if it is a path, and no property, declared or not."""
+        return len(self.steps) > (1 if self.property == OTHERS else 0)
+
     def own_name(self) -> str:
         """Return the name that clients use in the row that has the property."""
         return ".".join(self.steps if self.property == OTHERS else (self.property, *self.steps))
