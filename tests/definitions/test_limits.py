@@ -202,8 +202,9 @@ def test_a_lowered_maximum_blocks_new_rows_only(rota):
     assert rota("PATCH", "/signUps/1", {"cancelled": False}).status_code == 200
     assert rota("PATCH", f"/shifts/{shift}", {"capacity": None}).status_code == 200
     assert rota.sign_up(shift).status_code == 200
-    assert rota("PATCH", f"/shifts/{shift}", {"capacity": 0}).status_code == 200
-    assert rota.sign_up(shift).json["error"]["message"] == "At most 0 sign ups for this shift."
+    for capacity in (0, -7):
+        rota("PATCH", f"/shifts/{shift}", {"capacity": capacity})
+        assert rota.sign_up(shift).json["message"] == "At most 0 sign ups for this shift."
 
 
 @pytest.mark.both_databases
@@ -404,6 +405,7 @@ UNKNOWN = [
 MALFORMED = [
     ({"per": None}, "per: must be the name of a belongsTo relation"),
     ({"atMost": -1}, "atMost: must be a whole number, or a property of the other model"),
+    ({"atMost": 2**63}, "atMost: must be a whole number, or a property of the other model"),
     ({"atMost": True}, "atMost: must be a whole number, or a property of the other model"),
     ({"where": []}, "where: must be an object"),
     ({"code": "full"}, "code: must be a code such as SHIFT_IS_FULL"),
@@ -529,9 +531,17 @@ def test_a_resource_in_python_has_limits_also_on_columns_that_are_no_properties(
     assert answers[1].json["message"] == "At most 1 book for this shift."
 
 
-def test_an_invalid_limit_of_a_resource_in_python_stops_the_start(make_models):
+@pytest.mark.parametrize(
+    ("limit", "problem"),
+    [
+        ('per="shift", at_most="capacity", where={"stat": "new"}', "where: .*stat"),
+        ('per="shift", at_most=None', "atMost: must be a whole number"),
+        ('per="shift", at_most=-1', "atMost: must be a whole number"),
+        ('per="shift", at_most=2**63', "atMost: must be a whole number"),
+    ],
+)
+def test_an_invalid_limit_of_a_resource_in_python_stops_the_start(make_models, limit, problem):
     models = {"signUp": sign_up(FULL), "shift": SHIFT, "task": TASK}
-    limit = 'per="shift", at_most="capacity", where={"stat": "new"}'
 
-    with pytest.raises(ConfigurationError, match=r"books.limits\[0\].where: .*stat"):
+    with pytest.raises(ConfigurationError, match=rf"books.limits\[0\].{problem}"):
         make_models(models, code={"book": BOOK.replace("LIMIT", limit)})
