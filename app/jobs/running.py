@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.database.faults import error_code
 from app.observability.origin import continue_request
 from app.problems import describe_error
 from app.signals import emit, job_ended
@@ -31,10 +32,11 @@ def run(app: Flask, claim: Claim) -> str | None:
         continue_request(claim.id)
         try:
             claim.job()
-        except (Exception, SystemExit, KeyboardInterrupt) as raised:
-            error = _describe(raised)
+        except BaseException as raised:
+            # Also an exit or a cancelled task ends the run, and not the thread.
+            error, cause = _describe(raised), _loggable(raised)
             extra = {"request_id": claim.id}
-            app.logger.error("the job %s failed", claim.job.name, exc_info=raised, extra=extra)
+            app.logger.error("the job %s failed", claim.job.name, exc_info=cause, extra=extra)
     with app.app_context():
         if not claims.finish(claim, time.monotonic() - started, error):
             app.logger.warning("%s ended after its lease: its result is not stored", claim.id)
@@ -48,6 +50,14 @@ def _describe(error: BaseException) -> str:
     text = type(error).__name__ if is_private else describe_error(error)
     # Not every database stores every character.
     return "".join(char if char.isprintable() else "?" for char in text[:MAX_ERROR])
+
+
+def _loggable(error: BaseException) -> BaseException:
+    """Return an error for the log: in place of the database's, one without its values."""
+    if not isinstance(error, SQLAlchemyError):
+        return error
+    code = error_code(error) or "without a code"
+    return RuntimeError(f"{type(error).__name__} {code}").with_traceback(error.__traceback__)
 
 
 class Worker:
@@ -135,12 +145,13 @@ class Worker:
     def _run_within_lease(self, claim: Claim) -> None:
         """Run a job on a thread of its own, and wait for it until its lease ends."""
         name = claim.job.name
-        with self._changed:
-            self._running[name] = claim
-        threading.Thread(
+        thread = threading.Thread(
             target=self._execute, args=[claim], name=f"job {name}", daemon=True
-        ).start()
+        )
         with self._changed:
+            # It removes its claim under the lock, and so only once the claim is there.
+            thread.start()
+            self._running[name] = claim
             has_ended = self._changed.wait_for(lambda: name not in self._running, claim.job.lease)
         if not has_ended:
             self._app.logger.error("the job %s has not ended within its lease", name)
