@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from itertools import chain
 from typing import Any
 
 import marshmallow
@@ -89,9 +90,19 @@ def _dump_text(name: str, media_type: str, result: object) -> Response:
     """Return a response with text or bytes, or parts of them, which are sent one by one."""
     if isinstance(result, str | bytes):
         return Response(result, mimetype=media_type)
-    if not isinstance(result, Iterable) or isinstance(result, Mapping):
+    if not isinstance(result, Iterable) or isinstance(result, Mapping | tuple):
         raise TypeError(f"{name} returned {_kind(result)} in place of text, bytes or parts of them")
-    return Response(stream_with_context(iter(result)), mimetype=media_type)
+    parts = _parts(name, result)
+    # An error before the first part is answered like one of the view.
+    first = next(parts, "")
+    return Response(stream_with_context(chain([first], parts)), mimetype=media_type)
+
+
+def _parts(name: str, result: Iterable[object]) -> Iterator[str | bytes]:
+    for part in result:
+        if not isinstance(part, str | bytes):
+            raise TypeError(f"{name} returned {_kind(part)} as a part of text or bytes")
+        yield part
 
 
 def _is_object(value: object) -> bool:

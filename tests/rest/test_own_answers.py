@@ -2,13 +2,17 @@
 
 import pytest
 from marshmallow import fields as marshmallow_fields
+from sqlalchemy import text
+from werkzeug.exceptions import NotFound
 
 from app.access.rules import EVERYONE, READ, allow
+from app.database.session import db
 from app.fields import base as fields
 from app.rest.resource import Resource
 from app.rest.views.registration import register_resource
 from app.todos.models import Todo
 from app.todos.schemas import TodoSchema
+from tests.support.answers import refusal
 
 
 class PointSchema(fields.Schema):
@@ -98,7 +102,36 @@ def test_text_of_another_type_is_sent_as_it_is_and_is_in_the_document(call, valu
     assert "204" not in responses
 
 
-@pytest.mark.parametrize("value", [None, 7, {"x": 1}], ids=str)
+@pytest.mark.both_databases
+def test_parts_may_be_read_from_the_database_while_they_are_sent(call):
+    def numbers():
+        for number in db.session.scalars(text("SELECT 1 UNION SELECT 2 ORDER BY 1")):
+            yield f"{number},"
+        yield str(db.session.scalar(text("SELECT 3")))
+
+    assert call(numbers, **CSV).text == "1,2,3"
+
+
+def test_an_error_before_the_first_part_is_answered_like_one_of_the_view(call):
+    def nothing():
+        raise NotFound("There is nothing.")
+        yield "a"
+
+    answer = call(nothing, errors=(NotFound(),), **CSV)
+
+    assert refusal(answer) == (404, "NOT_FOUND")
+    assert answer.json["message"] == "There is nothing."
+    assert call(lambda: iter([]), **CSV).text == ""
+
+
+def test_a_part_that_is_no_text_ends_the_response(call):
+    with pytest.raises(
+        TypeError, match=r"reports.point returned a value of the type int as a part"
+    ):
+        call(lambda: iter(["a", 1]), **CSV).get_data()
+
+
+@pytest.mark.parametrize("value", [None, 7, {"x": 1}, ("a", 201), bytearray(b"a"), [1]], ids=str)
 def test_what_is_no_text_is_500_and_the_log_names_the_method(call, caplog, value):
     assert call(value, **CSV).status_code == 500
     assert "reports.point returned " in caplog.text
