@@ -98,7 +98,7 @@ def _dump_text(name: str, media_type: str, result: object) -> Response:
     return Response(stream_with_context(chain([first], parts)), mimetype=media_type)
 
 
-def _parts(name: str, result: Iterable[object]) -> Iterator[str | bytes]:
+def _parts(name: str, result: Iterable[Any]) -> Iterator[Any]:
     for part in result:
         if not isinstance(part, str | bytes):
             raise TypeError(f"{name} returned {_kind(part)} as a part of text or bytes")
