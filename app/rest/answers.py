@@ -9,6 +9,8 @@ from typing import Any
 import marshmallow
 from flask import Response, jsonify, stream_with_context
 from flask.typing import ResponseReturnValue
+from marshmallow import missing
+from marshmallow.utils import get_value
 
 JSON = "application/json"
 NO_CONTENT = ("", 204)
@@ -66,7 +68,14 @@ def make_dumper(
         return jsonify
     # Made by the first request, as it takes time.
     schema = cache(partial(described, many=many))
-    return lambda result: jsonify(schema().dump(fitting(name, answer, result)))
+
+    def dump(result: object) -> Response:
+        found = fitting(name, answer, result)
+        dumped = schema().dump(found)
+        check_dumped(name, schema(), found, dumped)
+        return jsonify(dumped)
+
+    return dump
 
 
 def fitting(name: str, answer: Any, result: object) -> Any:
@@ -84,6 +93,23 @@ def fitting(name: str, answer: Any, result: object) -> Any:
         kind = f"a list with {_kind(wrong[0])}" if wrong else _kind(result)
         raise TypeError(f"{name} returned {kind} in place of a list of {answer[0].__name__}")
     return items
+
+
+def check_dumped(name: str, schema: marshmallow.Schema, result: Any, dumped: Any) -> None:
+    """Raise TypeError if nothing of a value was dumped because it has no field of its schema.
+
+    `result` and `dumped` are two objects or two lists.
+    """
+    pairs = zip(result, dumped, strict=True) if isinstance(dumped, list) else [(result, dumped)]
+    for value, found in pairs:
+        if not found and value != {} and not _has_field(schema, value):
+            kind, place = _kind(value), type(schema).__name__
+            raise TypeError(f"{name} returned {kind} that has no field of {place}")
+
+
+def _has_field(schema: marshmallow.Schema, value: object) -> bool:
+    names = [field.attribute or name for name, field in schema.dump_fields.items()]
+    return not names or any(get_value(value, name) is not missing for name in names)
 
 
 def _dump_text(name: str, media_type: str, result: object) -> Response:

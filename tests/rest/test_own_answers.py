@@ -2,6 +2,7 @@
 
 import pytest
 from marshmallow import fields as marshmallow_fields
+from marshmallow import post_dump
 from sqlalchemy import text
 from werkzeug.exceptions import NotFound
 
@@ -75,6 +76,13 @@ def test_a_list_of_objects_is_declared_as_a_list(call, value):
         ([PointSchema], None, "reports.point returned None in place of a list of PointSchema"),
         ([PointSchema], [ONE, 2], "reports.point returned a list with a value of the type int in"),
         (TodoSchema, [], "reports.point returned a value of the type list in place of one Todo"),
+        (
+            PointSchema,
+            {"y": 1},
+            "reports.point returned a value of the type dict that has no field",
+        ),
+        ([PointSchema], [ONE, object()], "reports.point returned a value of the type object that"),
+        (TodoSchema, {"y": 1}, "reports.point returned a value of the type dict that has no field"),
         ([TodoSchema], "ab", "reports.point returned a value of the type str in place of a list"),
     ],
 )
@@ -86,6 +94,19 @@ def test_a_value_that_does_not_fit_is_500_and_the_log_names_the_method(
     assert answer.status_code == 500
     assert "reports" not in answer.text
     assert message in caplog.text
+
+
+class BriefSchema(PointSchema):
+    """A point without nulls."""
+
+    @post_dump
+    def leave_out(self, dumped, **_options):
+        return {name: value for name, value in dumped.items() if value is not None}
+
+
+@pytest.mark.parametrize("value", [{}, {"x": None}, {"x": None, "y": 1}])
+def test_an_object_may_be_empty_if_it_fits(call, value):
+    assert call(value, answer=BriefSchema).json == {}
 
 
 @pytest.mark.parametrize(
