@@ -21,8 +21,9 @@ from sqlalchemy.types import TypeEngine
 
 ESCAPE = "\\"
 # How a transaction that may write begins: on SQLite, one that begins with a read cannot write after
-# another one has written.
-BEGIN = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "BEGIN"}
+# another one has written. On PostgreSQL, what is read after a lock is what others have committed,
+# whatever the server's default is.
+BEGIN = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "BEGIN ISOLATION LEVEL READ COMMITTED"}
 # Seconds to wait for another process that runs migrations.
 MIGRATION_WAIT = 600
 # The key of PostgreSQL's lock for migrations, which one process holds at a time; any number will

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from sqlalchemy import make_url
 
 from app.config import ConfigurationError
 from app.database.session import transaction
@@ -122,6 +123,18 @@ def test_of_twenty_requests_at_once_exactly_as_many_succeed_as_there_is_room_for
     assert [rota.count(shift) for shift in (created, moved, changed)] == [7] * 3
     assert rota.count(restored, cancelled=False) == 7
     assert rota.count(others) == 40 - 14
+
+
+@pytest.mark.only_on("postgresql")
+def test_a_database_whose_transactions_see_the_past_by_default_has_limits_too(serve, postgres_url):
+    see_past = r"-c default_transaction_isolation=repeatable\ read"
+    url = make_url(postgres_url).update_query_dict({"options": see_past})
+    models = {"signUp": sign_up(FULL), "shift": SHIFT, "task": TASK}
+    uri = url.render_as_string(hide_password=False)
+    rota = Rota(serve(models, SQLALCHEMY_DATABASE_URI=uri))
+    shift = rota.shift(7)
+
+    assert rota.at_once(*[("POST", "/signUps", {"shiftId": shift})] * 20) == SEVEN_OF_TWENTY
 
 
 @pytest.mark.both_databases
