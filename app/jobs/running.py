@@ -91,7 +91,7 @@ class Worker:
             unfinished = list(self._running.values())
             self._changed.notify_all()
         if thread is not None:
-            self._shorten(unfinished)
+            self._shorten(unfinished, STOP_TIMEOUT)
             thread.join(STOP_TIMEOUT)
         self._thread = None
         atexit.unregister(self.stop)
@@ -107,12 +107,12 @@ class Worker:
         with self._changed:
             return self._changed.wait_for(lambda: self._is_stopping, seconds)
 
-    def _shorten(self, unfinished: Sequence[Claim]) -> None:
+    def _shorten(self, unfinished: Sequence[Claim], seconds: float) -> None:
         """Let leases end with the process, which may be killed while it waits."""
         try:
             with self._app.app_context():
                 for claim in unfinished:
-                    claims.shorten(claim, STOP_TIMEOUT)
+                    claims.shorten(claim, seconds)
         except SQLAlchemyError as error:
             self._app.logger.error("leases of jobs stay: %s", type(error).__name__)
 
@@ -143,16 +143,23 @@ class Worker:
         return 0
 
     def _run_within_lease(self, claim: Claim) -> None:
-        """Run a job on a thread of its own, and wait for it until its lease ends."""
+        """Run a job on a thread of its own, and wait for it until its lease ends.
+
+        If the process has begun to end since the claim, another one makes the run.
+        """
         name = claim.job.name
         thread = threading.Thread(
             target=self._execute, args=[claim], name=f"job {name}", daemon=True
         )
         with self._changed:
-            # It removes its claim under the lock, and so only once the claim is there.
-            thread.start()
-            self._running[name] = claim
+            is_stopping = self._is_stopping
+            if not is_stopping:
+                # It removes its claim under the lock, and so only once the claim is there.
+                thread.start()
+                self._running[name] = claim
             has_ended = self._changed.wait_for(lambda: name not in self._running, claim.job.lease)
+        if is_stopping:
+            self._shorten([claim], 0)
         if not has_ended:
             self._app.logger.error("the job %s has not ended within its lease", name)
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from threading import Barrier, Thread
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from app import project_modules, times
 from app.audit.models import AuditRecord
@@ -291,3 +291,24 @@ def test_the_service_works_on_without_its_tables_for_jobs(start, running, caplog
         with app.app_context():
             db.session.connection().exec_driver_sql("ALTER TABLE gone RENAME TO scheduled_jobs")
             db.session.commit()
+
+
+@pytest.mark.both_databases
+def test_a_job_that_is_claimed_while_the_process_ends_is_left_to_others(start):
+    app = start()
+    make_due(app)
+    ending = Thread(target=worker.of(app).stop)
+
+    def end(_connection, _cursor, statement, *_more):
+        if statement.startswith("UPDATE scheduled_jobs") and ending.ident is None:
+            ending.start()
+            assert worker.of(app).pause(60)
+
+    with app.app_context():
+        event.listen(db.engine, "after_cursor_execute", end)
+    worker.of(app).start()
+    eventually(lambda: ending.ident)
+    ending.join(60)
+
+    assert project().calls == []
+    assert isinstance(claim(app), Claim)
