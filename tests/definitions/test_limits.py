@@ -149,6 +149,20 @@ def test_requests_for_many_rows_in_opposite_orders_do_not_wait_for_each_other(ro
     assert [rota.count(shift) for shift in shifts] == [6] * 5
 
 
+@pytest.mark.only_on("postgresql")
+def test_moves_in_both_directions_do_not_wait_for_each_other(rota):
+    rota = rota(FULL)
+    shifts = [rota.shift(80) for _ in range(2)]
+    for shift in shifts * 20:
+        rota("POST", "/signUps", [{"shiftId": shift}] * 2)
+    where = '/signUps/update?where={"shiftId":%d}'
+    moves = [("POST", where % shifts[n], {"shiftId": shifts[1 - n]}) for n in range(2)]
+
+    for _ in range(5):
+        assert rota.at_once(*moves * 5) == [200] * 10
+    assert sum(map(rota.count, shifts)) == 80
+
+
 def refusals(rota, full, elsewhere, cancelled):
     """Yield a call for each way to add a row to a full shift."""
     new, moved = {"shiftId": full}, f"/signUps/{elsewhere}"

@@ -159,6 +159,15 @@ class Limits:
             raise TooManyRows(MAX_CHECKED)
         return found
 
+    def locked(self, found: Parents) -> Condition:
+        """Return the condition for the rows that `parents` has locked.
+
+        A change of others, which meet the conditions since then, would wait for transactions that
+        wait for this one.
+        """
+        condition: Condition = Among(self._key, IDS).params({IDS: [*found]})
+        return condition
+
     def check(self, row_ids: Sequence[Id], before: Parents | None = None) -> None:
         """Raise LimitReached if written rows were added to a parent with too many rows now.
 
