@@ -119,7 +119,11 @@ def closest(word: str, known: Iterable[str], similarity: float = SIMILAR) -> str
 
 def describe_error(error: BaseException) -> str:
     """Return an error's message on one line, without its code, which may have a secret."""
-    words = error.msg if isinstance(error, SyntaxError) else str(error)
+    try:
+        words = error.msg if isinstance(error, SyntaxError) else str(error)
+    except Exception:
+        # Of a class whose own code fails.
+        words = ""
     return ": ".join(filter(None, [type(error).__name__, " ".join(words.split())]))
 
 

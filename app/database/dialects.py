@@ -21,8 +21,9 @@ from sqlalchemy.types import TypeEngine
 
 ESCAPE = "\\"
 # How a transaction that may write begins: on SQLite, one that begins with a read cannot write after
-# another one has written.
-BEGIN = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "BEGIN"}
+# another one has written. On PostgreSQL, what is read after a lock is what others have committed,
+# whatever the server's default is.
+BEGIN = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "BEGIN ISOLATION LEVEL READ COMMITTED"}
 # Table arguments, for `__table_args__`, so that ids of deleted rows are never generated again.
 IDS_GIVEN_ONCE: dict[str, Any] = {"sqlite_autoincrement": True}
 # 64 bits; SQLite generates ids only for INTEGER columns.

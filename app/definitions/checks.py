@@ -56,7 +56,9 @@ def _check_limits(models: Models) -> None:
     for definition in models.with_users:
         if definition.limits and definition.name not in models.definitions:
             place = definition.at("limits")
-            place.add("are not possible: only models with rows in the database have them")
+            place.add(
+                "are not possible: users have none, nor have rows that are not in the database"
+            )
 
 
 def check_owner_may_change(definition: Definition, owner: str | None) -> None:

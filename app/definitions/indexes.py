@@ -1,6 +1,6 @@
 """Indexes of models in JSON over one or several properties, in the forms of LoopBack 3."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from sqlalchemy import String
@@ -15,7 +15,8 @@ from .keys import IdProperty
 LISTS = ("keys", "columns")
 # The directions of a property in an index; each one serves queries in both.
 DIRECTIONS = (1, -1, True, "1", "-1", "ASC", "DESC", "asc", "desc")
-NOT_MADE = "is not made: "
+# Options of MongoDB by which rows expire, or an index has some of the rows only.
+WITHOUT_EFFECT = ("expireAfterSeconds", "partialFilterExpression")
 
 
 class DeclaredIndex(NamedTuple):
@@ -89,10 +90,10 @@ def table_indexes(
 
 def _read(index: Declaration) -> DeclaredIndex | None:
     given = next((index[key] for key in LISTS if _is_list(index.mapping, key)), index)
-    names = tuple(_names(given.value))
+    names, is_unique = _names(given.value), given is not index and _is_unique(index)
     others = [kind for kind in given.mapping.values() if kind not in DIRECTIONS]
     if names and not others:
-        return DeclaredIndex(index, names, _is_unique(index.mapping))
+        return DeclaredIndex(index, names, is_unique)
     if names:
         index.warn(f"is not made: there are no indexes of the kind {others[0]!r}")
     else:
@@ -104,18 +105,22 @@ def _is_list(index: JsonObject, key: str) -> bool:
     return isinstance(index.get(key), str | list | Mapping)
 
 
-def _names(given: object) -> Iterator[str]:
-    """Yield the names in a text, a list or an object."""
+def _names(given: object) -> tuple[str, ...]:
+    """Return the names in a text, a list or an object; none if there is anything else in it."""
     names = given.split(",") if isinstance(given, str) else given
-    for name in names if isinstance(names, list | Mapping) else ():
-        if isinstance(name, str) and name.strip():
-            yield name.strip()
+    if not isinstance(names, list | Mapping) or not all(isinstance(name, str) for name in names):
+        return ()
+    return tuple(name.strip() for name in names if name.strip())
 
 
-def _is_unique(index: JsonObject) -> bool:
-    options = index.get("options")
-    in_options = isinstance(options, Mapping) and options.get("unique") is True
-    return in_options or index.get("unique") is True or str(index.get("kind")).lower() == "unique"
+def _is_unique(index: Declaration) -> bool:
+    """Return True if an index is unique; warn of options that change what it does."""
+    options = index["options"]
+    for name in WITHOUT_EFFECT:
+        if name in options.mapping:
+            options[name].warn("is without effect")
+    is_unique = [declared.flag("unique") for declared in (index, options)]
+    return any(is_unique) or str(index.mapping.get("kind")).lower() == "unique"
 
 
 def _reason_against(

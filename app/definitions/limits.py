@@ -6,7 +6,7 @@ from typing import Any
 
 from app.problems import suggest
 from app.properties.declaration import Declaration
-from app.rest.rows.limits import LIMIT_REACHED, Limit
+from app.rest.rows.limits import LIMIT_REACHED, NO_MAXIMUM, Limit, is_maximum
 
 PER, AT_MOST, WHERE, CODE = "per", "atMost", "where", "code"
 KEYS = (PER, AT_MOST, WHERE, CODE)
@@ -48,16 +48,10 @@ def _problems(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield key, f"there is no such key{suggest(key, KEYS)}"
     if not isinstance(given.get(PER), str):
         yield PER, "must be the name of a belongsTo relation"
-    if not _is_maximum(given.get(AT_MOST)):
-        yield AT_MOST, "must be a whole number, or a property of the other model"
+    if not is_maximum(given.get(AT_MOST)):
+        yield AT_MOST, NO_MAXIMUM
     if not isinstance(given.get(WHERE, {}), Mapping):
         yield WHERE, "must be an object"
     code = given.get(CODE, LIMIT_REACHED)
     if not isinstance(code, str) or not ERROR_CODE.fullmatch(code):
         yield CODE, "must be a code such as SHIFT_IS_FULL"
-
-
-def _is_maximum(value: object) -> bool:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value >= 0
-    return isinstance(value, str)

@@ -2,7 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from inspect import iscoroutinefunction, signature
+from inspect import (
+    isasyncgenfunction,
+    iscoroutinefunction,
+    isfunction,
+    isgeneratorfunction,
+    signature,
+)
 
 from flask import Flask
 
@@ -61,10 +67,16 @@ def cron(line: str, *, zone: str = "UTC", lease: float = LEASE) -> Decorator:
 
 def _declare(schedule: Schedule, lease: float) -> Decorator:
     def decorate(function: Callable[[], object]) -> Job:
-        if "<locals>" in function.__qualname__:
-            raise ValueError(f"{function.__name__} is inside a function, where no job is found")
+        if not isfunction(function) or not function.__name__.isidentifier():
+            raise ValueError(f"a job is declared by def, and {function!r:.80} is not")
+        if "." in function.__qualname__:
+            raise ValueError(
+                f"{function.__name__} is inside a function or class, where no job is found"
+            )
         if not _is_callable_alone(function):
-            raise ValueError(f"{function.__name__} is async, or has arguments without a default")
+            raise ValueError(
+                f"{function.__name__} is async, yields, or has arguments without a default"
+            )
         return Job(function.__name__, function, schedule, lease)
 
     return decorate
@@ -76,7 +88,9 @@ def _is_callable_alone(function: Callable[..., object]) -> bool:
         signature(function).bind()
     except TypeError:
         return False
-    return not iscoroutinefunction(function)
+    # Calls of these only make an object, which nobody runs.
+    makers = iscoroutinefunction, isgeneratorfunction, isasyncgenfunction
+    return not any(is_maker(function) for is_maker in makers)
 
 
 # The jobs of an app by name.

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.database.faults import error_code
 from app.observability.origin import continue_request
 from app.problems import describe_error
 from app.signals import emit, job_ended
@@ -31,10 +32,11 @@ def run(app: Flask, claim: Claim) -> str | None:
         continue_request(claim.id)
         try:
             claim.job()
-        except (Exception, SystemExit, KeyboardInterrupt) as raised:
-            error = _describe(raised)
+        except BaseException as raised:
+            # Also an exit or a cancelled task ends the run, and not the thread.
+            error, cause = _describe(raised), _loggable(raised)
             extra = {"request_id": claim.id}
-            app.logger.error("the job %s failed", claim.job.name, exc_info=raised, extra=extra)
+            app.logger.error("the job %s failed", claim.job.name, exc_info=cause, extra=extra)
     with app.app_context():
         if not claims.finish(claim, time.monotonic() - started, error):
             app.logger.warning("%s ended after its lease: its result is not stored", claim.id)
@@ -48,6 +50,14 @@ def _describe(error: BaseException) -> str:
     text = type(error).__name__ if is_private else describe_error(error)
     # Not every database stores every character.
     return "".join(char if char.isprintable() else "?" for char in text[:MAX_ERROR])
+
+
+def _loggable(error: BaseException) -> BaseException:
+    """Return an error for the log: in place of the database's, one without its values."""
+    if not isinstance(error, SQLAlchemyError):
+        return error
+    code = error_code(error) or "without a code"
+    return RuntimeError(f"{type(error).__name__} {code}").with_traceback(error.__traceback__)
 
 
 class Worker:
@@ -81,7 +91,7 @@ class Worker:
             unfinished = list(self._running.values())
             self._changed.notify_all()
         if thread is not None:
-            self._shorten(unfinished)
+            self._shorten(unfinished, STOP_TIMEOUT)
             thread.join(STOP_TIMEOUT)
         self._thread = None
         atexit.unregister(self.stop)
@@ -97,12 +107,12 @@ class Worker:
         with self._changed:
             return self._changed.wait_for(lambda: self._is_stopping, seconds)
 
-    def _shorten(self, unfinished: Sequence[Claim]) -> None:
+    def _shorten(self, unfinished: Sequence[Claim], seconds: float) -> None:
         """Let leases end with the process, which may be killed while it waits."""
         try:
             with self._app.app_context():
                 for claim in unfinished:
-                    claims.shorten(claim, STOP_TIMEOUT)
+                    claims.shorten(claim, seconds)
         except SQLAlchemyError as error:
             self._app.logger.error("leases of jobs stay: %s", type(error).__name__)
 
@@ -133,15 +143,23 @@ class Worker:
         return 0
 
     def _run_within_lease(self, claim: Claim) -> None:
-        """Run a job on a thread of its own, and wait for it until its lease ends."""
+        """Run a job on a thread of its own, and wait for it until its lease ends.
+
+        If the process has begun to end since the claim, another one makes the run.
+        """
         name = claim.job.name
-        with self._changed:
-            self._running[name] = claim
-        threading.Thread(
+        thread = threading.Thread(
             target=self._execute, args=[claim], name=f"job {name}", daemon=True
-        ).start()
+        )
         with self._changed:
+            is_stopping = self._is_stopping
+            if not is_stopping:
+                # It removes its claim under the lock, and so only once the claim is there.
+                thread.start()
+                self._running[name] = claim
             has_ended = self._changed.wait_for(lambda: name not in self._running, claim.job.lease)
+        if is_stopping:
+            self._shorten([claim], 0)
         if not has_ended:
             self._app.logger.error("the job %s has not ended within its lease", name)
 

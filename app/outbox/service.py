@@ -5,7 +5,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -34,6 +34,8 @@ from .models import (
 
 # The columns of a delivery without attempts.
 NEW = {"attempts": 0, "is_retried": False, "last_error": None, "finished": None}
+# The end of the calendar, at which the latest deadlines are.
+LAST_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 # Seconds before the first attempt, so that it does not slow down the response to the request that
 # caused it: the response time must not reveal whether there is a delivery.
 DELIVERY_DELAY = 0.1
@@ -244,7 +246,7 @@ def _insert(
     if not subscribers:
         return
     created = now()
-    begin = created if not_before is None else max(created, not_before)
+    begin = min(max(created, not_before or created), LAST_TIME).astimezone(UTC)
     is_reserved = begin == created and worker.of(app).has_room()
     first_attempt = claims.lease_end() if is_reserved else claims.due_at_once()
     if begin > created:
@@ -254,7 +256,7 @@ def _insert(
         "data": data,
         "created": created,
         "lifetime": lifetime,
-        "deadline": begin + timedelta(seconds=lifetime),
+        "deadline": begin + min(timedelta(seconds=lifetime), LAST_TIME - begin),
         "request_id": current_request_id(),
         "languages": ",".join(current_languages()) or None,
         "key": key,

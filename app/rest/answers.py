@@ -3,11 +3,14 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from itertools import chain
 from typing import Any
 
 import marshmallow
 from flask import Response, jsonify, stream_with_context
 from flask.typing import ResponseReturnValue
+from marshmallow import missing
+from marshmallow.utils import get_value
 
 JSON = "application/json"
 NO_CONTENT = ("", 204)
@@ -65,7 +68,14 @@ def make_dumper(
         return jsonify
     # Made by the first request, as it takes time.
     schema = cache(partial(described, many=many))
-    return lambda result: jsonify(schema().dump(fitting(name, answer, result)))
+
+    def dump(result: object) -> Response:
+        found = fitting(name, answer, result)
+        dumped = schema().dump(found)
+        check_dumped(name, schema(), found, dumped)
+        return jsonify(dumped)
+
+    return dump
 
 
 def fitting(name: str, answer: Any, result: object) -> Any:
@@ -85,13 +95,40 @@ def fitting(name: str, answer: Any, result: object) -> Any:
     return items
 
 
+def check_dumped(name: str, schema: marshmallow.Schema, result: Any, dumped: Any) -> None:
+    """Raise TypeError if nothing of a value was dumped because it has no field of its schema.
+
+    `result` and `dumped` are two objects or two lists.
+    """
+    pairs = zip(result, dumped, strict=True) if isinstance(dumped, list) else [(result, dumped)]
+    for value, found in pairs:
+        if not found and value != {} and not _has_field(schema, value):
+            kind, place = _kind(value), type(schema).__name__
+            raise TypeError(f"{name} returned {kind} that has no field of {place}")
+
+
+def _has_field(schema: marshmallow.Schema, value: object) -> bool:
+    names = [field.attribute or name for name, field in schema.dump_fields.items()]
+    return not names or any(get_value(value, name) is not missing for name in names)
+
+
 def _dump_text(name: str, media_type: str, result: object) -> Response:
     """Return a response with text or bytes, or parts of them, which are sent one by one."""
     if isinstance(result, str | bytes):
         return Response(result, mimetype=media_type)
-    if not isinstance(result, Iterable) or isinstance(result, Mapping):
+    if not isinstance(result, Iterable) or isinstance(result, Mapping | tuple):
         raise TypeError(f"{name} returned {_kind(result)} in place of text, bytes or parts of them")
-    return Response(stream_with_context(iter(result)), mimetype=media_type)
+    parts = _parts(name, result)
+    # An error before the first part is answered like one of the view.
+    first = next(parts, "")
+    return Response(stream_with_context(chain([first], parts)), mimetype=media_type)
+
+
+def _parts(name: str, result: Iterable[Any]) -> Iterator[Any]:
+    for part in result:
+        if not isinstance(part, str | bytes):
+            raise TypeError(f"{name} returned {_kind(part)} as a part of text or bytes")
+        yield part
 
 
 def _is_object(value: object) -> bool:

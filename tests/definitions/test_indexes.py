@@ -13,6 +13,7 @@ PAIR = {"shiftId": 1, "volunteerId": 1}
 UNIQUE_PAIRS = [
     {"keys": PAIR, "options": {"unique": True}},
     {"keys": ["shiftId", "volunteerId"], "unique": True},
+    {"keys": "shiftId, volunteerId", "options": {"unique": "true"}},
     {"columns": "shift_id, volunteer_id", "kind": "UNIQUE"},
 ]
 PLAIN_PAIRS = [PAIR, "shiftId, volunteerId", {"keys": "shiftId,volunteerId"}]
@@ -108,6 +109,11 @@ def test_a_text_in_an_index_has_the_length_that_an_index_can_hold(make_models):
 INVALID = [
     ({"x": 1}, "signUp.json: indexes.x: must name properties, as in"),
     ({"x": {}}, "signUp.json: indexes.x: must name properties, as in"),
+    ({"x": {"keys": ["note", 5]}}, "signUp.json: indexes.x: must name properties, as in"),
+    (
+        {"x": {"keys": "note", "options": {"unique": "yes"}}},
+        "signUp.json: indexes.x.options.unique: must be true or false",
+    ),
     ([1], "signUp.json: indexes: must be an object"),
     (
         {"x": {"note": 1, "long": 1}},
@@ -155,3 +161,11 @@ def test_what_clients_neither_see_nor_write_is_not_named(serve):
     assert refused.status_code == 422
     assert refused.json["error"]["details"]["messages"] == {"shiftId": ["already exists"]}
     assert "slot" not in refused.text
+
+
+@pytest.mark.parametrize("option", ["expireAfterSeconds", "partialFilterExpression"])
+def test_an_option_that_changes_what_an_index_does_is_a_warning(make_models, caplog, option):
+    index = {"keys": {"note": 1}, "options": {option: 60}}
+    make_models({"signUp": sign_up({"x": index}), "shift": SHIFT})
+
+    assert f"signUp.json: indexes.x.options.{option}: is without effect" in caplog.text

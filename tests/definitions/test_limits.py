@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from sqlalchemy import make_url
 
 from app.config import ConfigurationError
 from app.database.session import transaction
@@ -124,6 +125,18 @@ def test_of_twenty_requests_at_once_exactly_as_many_succeed_as_there_is_room_for
     assert rota.count(others) == 40 - 14
 
 
+@pytest.mark.only_on("postgresql")
+def test_a_database_whose_transactions_see_the_past_by_default_has_limits_too(serve, postgres_url):
+    see_past = r"-c default_transaction_isolation=repeatable\ read"
+    url = make_url(postgres_url).update_query_dict({"options": see_past})
+    models = {"signUp": sign_up(FULL), "shift": SHIFT, "task": TASK}
+    uri = url.render_as_string(hide_password=False)
+    rota = Rota(serve(models, SQLALCHEMY_DATABASE_URI=uri))
+    shift = rota.shift(7)
+
+    assert rota.at_once(*[("POST", "/signUps", {"shiftId": shift})] * 20) == SEVEN_OF_TWENTY
+
+
 @pytest.mark.both_databases
 def test_requests_for_many_rows_in_opposite_orders_do_not_wait_for_each_other(rota):
     rota = rota(FULL)
@@ -134,6 +147,20 @@ def test_requests_for_many_rows_in_opposite_orders_do_not_wait_for_each_other(ro
 
     assert statuses == [200] * 6 + [409] * 4
     assert [rota.count(shift) for shift in shifts] == [6] * 5
+
+
+@pytest.mark.only_on("postgresql")
+def test_moves_in_both_directions_do_not_wait_for_each_other(rota):
+    rota = rota(FULL)
+    shifts = [rota.shift(80) for _ in range(2)]
+    for shift in shifts * 20:
+        rota("POST", "/signUps", [{"shiftId": shift}] * 2)
+    where = '/signUps/update?where={"shiftId":%d}'
+    moves = [("POST", where % shifts[n], {"shiftId": shifts[1 - n]}) for n in range(2)]
+
+    for _ in range(5):
+        assert rota.at_once(*moves * 5) == [200] * 10
+    assert sum(map(rota.count, shifts)) == 80
 
 
 def refusals(rota, full, elsewhere, cancelled):
@@ -202,8 +229,9 @@ def test_a_lowered_maximum_blocks_new_rows_only(rota):
     assert rota("PATCH", "/signUps/1", {"cancelled": False}).status_code == 200
     assert rota("PATCH", f"/shifts/{shift}", {"capacity": None}).status_code == 200
     assert rota.sign_up(shift).status_code == 200
-    assert rota("PATCH", f"/shifts/{shift}", {"capacity": 0}).status_code == 200
-    assert rota.sign_up(shift).json["error"]["message"] == "At most 0 sign ups for this shift."
+    for capacity in (0, -7):
+        rota("PATCH", f"/shifts/{shift}", {"capacity": capacity})
+        assert rota.sign_up(shift).json["message"] == "At most 0 sign ups for this shift."
 
 
 @pytest.mark.both_databases
@@ -404,6 +432,7 @@ UNKNOWN = [
 MALFORMED = [
     ({"per": None}, "per: must be the name of a belongsTo relation"),
     ({"atMost": -1}, "atMost: must be a whole number, or a property of the other model"),
+    ({"atMost": 2**63}, "atMost: must be a whole number, or a property of the other model"),
     ({"atMost": True}, "atMost: must be a whole number, or a property of the other model"),
     ({"where": []}, "where: must be an object"),
     ({"code": "full"}, "code: must be a code such as SHIFT_IS_FULL"),
@@ -529,9 +558,17 @@ def test_a_resource_in_python_has_limits_also_on_columns_that_are_no_properties(
     assert answers[1].json["message"] == "At most 1 book for this shift."
 
 
-def test_an_invalid_limit_of_a_resource_in_python_stops_the_start(make_models):
+@pytest.mark.parametrize(
+    ("limit", "problem"),
+    [
+        ('per="shift", at_most="capacity", where={"stat": "new"}', "where: .*stat"),
+        ('per="shift", at_most=None', "atMost: must be a whole number"),
+        ('per="shift", at_most=-1', "atMost: must be a whole number"),
+        ('per="shift", at_most=2**63', "atMost: must be a whole number"),
+    ],
+)
+def test_an_invalid_limit_of_a_resource_in_python_stops_the_start(make_models, limit, problem):
     models = {"signUp": sign_up(FULL), "shift": SHIFT, "task": TASK}
-    limit = 'per="shift", at_most="capacity", where={"stat": "new"}'
 
-    with pytest.raises(ConfigurationError, match=r"books.limits\[0\].where: .*stat"):
+    with pytest.raises(ConfigurationError, match=rf"books.limits\[0\].{problem}"):
         make_models(models, code={"book": BOOK.replace("LIMIT", limit)})

@@ -5,7 +5,7 @@ from datetime import timedelta
 from threading import Barrier, Thread
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from app import project_modules, times
 from app.audit.models import AuditRecord
@@ -165,11 +165,45 @@ def test_an_error_of_the_database_is_stored_without_its_values(start):
     assert stored(app)["error"] in {"OperationalError", "ProgrammingError"}
 
 
-def test_a_job_that_exits_has_failed(start):
-    app = start("@every(hours=1)\ndef remind():\n    raise SystemExit(3)\n")
+@pytest.mark.only_on("postgresql")
+def test_an_error_of_the_database_is_logged_without_its_values(start, caplog):
+    app = start(
+        "from sqlalchemy import text\n"
+        "from ostiary.database import db\n"
+        "@every(hours=1)\n"
+        "def remind():\n"
+        "    value = {'value': '-'.join(['a', 'secret'])}\n"
+        "    db.session.execute(text('SELECT CAST(:value AS integer)'), value)\n"
+    )
     make_due(app)
 
-    assert run_due(app) == stored(app)["error"] == "SystemExit: 3"
+    run_due(app)
+
+    assert "DataError 22P02" in caplog.text
+    assert "in remind" in caplog.text
+    assert "a-secret" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("raised", "error"),
+    [
+        ("SystemExit(3)", "SystemExit: 3"),
+        ("CancelledError()", "CancelledError"),
+        ("GeneratorExit()", "GeneratorExit"),
+        ("Mute()", "Mute"),
+    ],
+)
+def test_a_job_has_failed_whatever_it_raises(start, raised, error):
+    app = start(
+        "from asyncio import CancelledError\n"
+        "class Mute(Exception):\n"
+        "    def __str__(self): return None\n"
+        f"@every(hours=1)\ndef remind():\n    raise {raised}\n"
+    )
+    make_due(app)
+
+    assert run_due(app) == stored(app)["error"] == error
+    assert stored(app)["claimed_until"] is None
 
 
 def test_what_a_job_does_is_attributed_to_its_run(start):
@@ -257,3 +291,24 @@ def test_the_service_works_on_without_its_tables_for_jobs(start, running, caplog
         with app.app_context():
             db.session.connection().exec_driver_sql("ALTER TABLE gone RENAME TO scheduled_jobs")
             db.session.commit()
+
+
+@pytest.mark.both_databases
+def test_a_job_that_is_claimed_while_the_process_ends_is_left_to_others(start):
+    app = start()
+    make_due(app)
+    ending = Thread(target=worker.of(app).stop)
+
+    def end(_connection, _cursor, statement, *_more):
+        if statement.startswith("UPDATE scheduled_jobs") and ending.ident is None:
+            ending.start()
+            assert worker.of(app).pause(60)
+
+    with app.app_context():
+        event.listen(db.engine, "after_cursor_execute", end)
+    worker.of(app).start()
+    eventually(lambda: ending.ident)
+    ending.join(60)
+
+    assert project().calls == []
+    assert isinstance(claim(app), Claim)

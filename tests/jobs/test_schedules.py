@@ -105,15 +105,45 @@ def test_names_of_jobs_are_bounded(start):
         start(REMIND.replace("def remind", f"def {'remind' * 9}"))
 
 
-@pytest.mark.parametrize("function", ["def remind(user)", "async def remind()"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        "def remind(user): pass",
+        "async def remind(): pass",
+        "def remind(): yield",
+        "async def remind(): yield",
+    ],
+)
 def test_a_job_that_a_call_would_not_run_is_an_error(start, function):
-    with pytest.raises(ConfigurationError, match="remind is async, or has arguments without a"):
-        start(f"@every(hours=1)\n{function}:\n    pass\n")
+    with pytest.raises(ConfigurationError, match="remind is async, yields, or has arguments with"):
+        start(f"@every(hours=1)\n{function}\n")
 
 
-def test_a_job_inside_a_function_is_an_error_as_nobody_would_find_it(start):
-    with pytest.raises(ConfigurationError, match="remind is inside a function, where no job is"):
-        start("def outer():\n    @every(hours=1)\n    def remind():\n        pass\nouter()\n")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def outer():\n    @every(hours=1)\n    def remind():\n        pass\nouter()\n",
+        "class Outer:\n    @every(hours=1)\n    def remind():\n        pass\n",
+    ],
+)
+def test_a_job_inside_a_function_or_class_is_an_error_as_nobody_would_find_it(start, code):
+    with pytest.raises(ConfigurationError, match="remind is inside a function or class, where no"):
+        start(code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "remind = every(hours=1)(lambda: None)",
+        "@every(hours=1)\nclass remind: pass",
+        "@every(hours=1)\n@cron('0 3 * * *')\ndef remind(): pass",
+    ],
+)
+def test_a_job_that_is_no_function_of_its_own_is_an_error(start, code):
+    with pytest.raises(
+        ConfigurationError, match=r"project.py:\d+: .*a job is declared by def, and "
+    ):
+        start(code)
 
 
 @pytest.mark.parametrize(

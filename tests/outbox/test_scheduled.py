@@ -1,7 +1,7 @@
 """Events for later, and those with a key, which are replaced and cancelled."""
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from threading import Barrier
 
 import pytest
@@ -49,6 +49,18 @@ def test_an_event_for_later_is_delivered_when_its_time_has_come(recorder):
 def test_an_event_for_a_time_that_has_passed_is_delivered_at_once(recorder):
     record(recorder, 1, not_before=now() - LATER)
 
+    assert drain(recorder.app) == {"delivered": 1}
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("hours", [0, 5, -5])
+def test_a_time_at_the_end_of_the_calendar_is_one_far_away(recorder, hours):
+    zone = timezone(timedelta(hours=hours))
+    record(recorder, 1, not_before=datetime.max.replace(tzinfo=zone), key="a")
+
+    assert drain(recorder.app) == {}
+    assert cancel(recorder, "a")
+    record(recorder, 2, not_before=datetime.min.replace(tzinfo=zone))
     assert drain(recorder.app) == {"delivered": 1}
 
 

@@ -2,13 +2,18 @@
 
 import pytest
 from marshmallow import fields as marshmallow_fields
+from marshmallow import post_dump
+from sqlalchemy import text
+from werkzeug.exceptions import NotFound
 
 from app.access.rules import EVERYONE, READ, allow
+from app.database.session import db
 from app.fields import base as fields
 from app.rest.resource import Resource
 from app.rest.views.registration import register_resource
 from app.todos.models import Todo
 from app.todos.schemas import TodoSchema
+from tests.support.answers import refusal
 
 
 class PointSchema(fields.Schema):
@@ -71,6 +76,13 @@ def test_a_list_of_objects_is_declared_as_a_list(call, value):
         ([PointSchema], None, "reports.point returned None in place of a list of PointSchema"),
         ([PointSchema], [ONE, 2], "reports.point returned a list with a value of the type int in"),
         (TodoSchema, [], "reports.point returned a value of the type list in place of one Todo"),
+        (
+            PointSchema,
+            {"y": 1},
+            "reports.point returned a value of the type dict that has no field",
+        ),
+        ([PointSchema], [ONE, object()], "reports.point returned a value of the type object that"),
+        (TodoSchema, {"y": 1}, "reports.point returned a value of the type dict that has no field"),
         ([TodoSchema], "ab", "reports.point returned a value of the type str in place of a list"),
     ],
 )
@@ -82,6 +94,19 @@ def test_a_value_that_does_not_fit_is_500_and_the_log_names_the_method(
     assert answer.status_code == 500
     assert "reports" not in answer.text
     assert message in caplog.text
+
+
+class BriefSchema(PointSchema):
+    """A point without nulls."""
+
+    @post_dump
+    def leave_out(self, dumped, **_options):
+        return {name: value for name, value in dumped.items() if value is not None}
+
+
+@pytest.mark.parametrize("value", [{}, {"x": None}, {"x": None, "y": 1}])
+def test_an_object_may_be_empty_if_it_fits(call, value):
+    assert call(value, answer=BriefSchema).json == {}
 
 
 @pytest.mark.parametrize(
@@ -98,7 +123,36 @@ def test_text_of_another_type_is_sent_as_it_is_and_is_in_the_document(call, valu
     assert "204" not in responses
 
 
-@pytest.mark.parametrize("value", [None, 7, {"x": 1}], ids=str)
+@pytest.mark.both_databases
+def test_parts_may_be_read_from_the_database_while_they_are_sent(call):
+    def numbers():
+        for number in db.session.scalars(text("SELECT 1 UNION SELECT 2 ORDER BY 1")):
+            yield f"{number},"
+        yield str(db.session.scalar(text("SELECT 3")))
+
+    assert call(numbers, **CSV).text == "1,2,3"
+
+
+def test_an_error_before_the_first_part_is_answered_like_one_of_the_view(call):
+    def nothing():
+        raise NotFound("There is nothing.")
+        yield "a"
+
+    answer = call(nothing, errors=(NotFound(),), **CSV)
+
+    assert refusal(answer) == (404, "NOT_FOUND")
+    assert answer.json["message"] == "There is nothing."
+    assert call(lambda: iter([]), **CSV).text == ""
+
+
+def test_a_part_that_is_no_text_ends_the_response(call):
+    with pytest.raises(
+        TypeError, match=r"reports.point returned a value of the type int as a part"
+    ):
+        call(lambda: iter(["a", 1]), **CSV).get_data()
+
+
+@pytest.mark.parametrize("value", [None, 7, {"x": 1}, ("a", 201), bytearray(b"a"), [1]], ids=str)
 def test_what_is_no_text_is_500_and_the_log_names_the_method(call, caplog, value):
     assert call(value, **CSV).status_code == 500
     assert "reports.point returned " in caplog.text

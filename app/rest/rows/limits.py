@@ -28,7 +28,7 @@ from app.ids import Id
 from app.problems import Problems, suggest
 from app.rest.filters import sql
 from app.rest.filters.columns import kinds_of
-from app.rest.filters.kinds import INTEGER, NUMBER
+from app.rest.filters.kinds import INT64, INTEGER, NUMBER
 from app.rest.filters.parser import parse_where
 from app.rest.relations import BELONGS_TO, Relation
 
@@ -38,6 +38,7 @@ from .values import Condition, Conditions, Element, Statement, Values
 
 # The code of limits that declare none.
 LIMIT_REACHED = "LIMIT_REACHED"
+NO_MAXIMUM = "must be a whole number, or a property of the other model"
 # Where a word ends within a name.
 BETWEEN_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_+")
 # The rows that counted rows belong to: for each row its parent's id for each limit, or None.
@@ -116,6 +117,13 @@ class Model(Protocol):
 FindModel = Callable[[str], Model]
 
 
+def is_maximum(value: object) -> bool:
+    """Return True for a whole number that databases hold, and for the name of a property."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value >= 0 and value in INT64
+    return isinstance(value, str)
+
+
 class Limits:
     """The limits of a model, checked in the transaction that writes its rows."""
 
@@ -150,6 +158,15 @@ class Limits:
         if len(found) > MAX_CHECKED:
             raise TooManyRows(MAX_CHECKED)
         return found
+
+    def locked(self, found: Parents) -> Condition:
+        """Return the condition for the rows that `parents` has locked.
+
+        A change of others, which meet the conditions since then, would wait for transactions that
+        wait for this one.
+        """
+        condition: Condition = Among(self._key, IDS).params({IDS: [*found]})
+        return condition
 
     def check(self, row_ids: Sequence[Id], before: Parents | None = None) -> None:
         """Raise LimitReached if written rows were added to a parent with too many rows now.
@@ -212,6 +229,8 @@ class BoundLimit:
     def __init__(self, limit: Limit, counted: Model, find: FindModel) -> None:
         """Find the columns of a limit on the rows of a model; raise LimitError."""
         self._limit, self._counted = limit, counted
+        if not is_maximum(limit.at_most):
+            raise LimitError("atMost", NO_MAXIMUM)
         relation = _relation(limit, counted)
         self.parent = find(relation.target)
         key = self.parent.rows.key
@@ -256,7 +275,7 @@ class BoundLimit:
         most = limit.at_most if isinstance(limit.at_most, int) else None
         if parent_id is not None and parent.rows.existing([parent_id], parent.readable):
             details["id"] = parent_id
-            most = floor(maximum or 0) if self._is_shown else None
+            most = max(0, floor(maximum or 0)) if self._is_shown else None
         if most is not None:
             details["atMost"] = most
         counted = self._counted.singular if most == 1 else self._counted.name

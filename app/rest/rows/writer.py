@@ -11,7 +11,7 @@ from app.ids import Id
 from app.state import AppState
 
 from .hooks import DeleteEvent, Hook, Item, SavedValues, SaveEvent
-from .limits import Limits
+from .limits import Limits, Parents
 from .repository import Repository
 from .scopes import MAX_CHECKED, Outcome
 from .values import Condition, Conditions, NewRow, Row, Values
@@ -170,13 +170,22 @@ class Writer:
         with self._transaction(limits):
             if check is not None:
                 self._check(chosen, check)
-            parents = limits.parents(chosen) if limits else {}
+            parents = self._lock_limited(chosen, limits)
             rows = self._store(chosen, values, store, outcome)
             if outcome:
                 outcome.check([row.id for row in rows])
             if limits:
                 limits.check([row.id for row in rows], parents)
         return rows
+
+    @staticmethod
+    def _lock_limited(chosen: list[Condition], limits: Limits | None) -> Parents:
+        """Return to which rows those that meet the conditions belong, and choose only these."""
+        if limits is None:
+            return {}
+        parents = limits.parents(chosen)
+        chosen.append(limits.locked(parents))
+        return parents
 
     def _limits_on(self, values: Values) -> Limits | None:
         """Return the limits if a change to these values, or what hooks change, may reach them."""
@@ -230,7 +239,7 @@ class Writer:
         with self._transaction(limits):
             if outcome:
                 outcome.check_change(chosen, values)
-            parents = limits.parents(chosen) if limits else {}
+            parents = self._lock_limited(chosen, limits)
             row_ids = self._rows.update_ids(chosen, values, MAX_CHECKED)
             if outcome:
                 outcome.check(row_ids)

@@ -7,7 +7,7 @@ from flask import Response, jsonify
 
 from app.access.policy import Grant
 from app.fields.base import Schema
-from app.rest.answers import fitting
+from app.rest.answers import check_dumped, fitting
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, View
 from app.rest.resource import Resource
@@ -55,7 +55,9 @@ def _dumping(collection: Collection, endpoint: Endpoint, schema: type[Schema], m
         if isinstance(result, Response) or source is None:
             return result
         result = fitting(name, endpoint.answer, result)
-        return jsonify([_dump(source, row) for row in result] if many else _dump(source, result))
+        dumped = [_dump(source, row) for row in result] if many else _dump(source, result)
+        check_dumped(name, source.schema, result, dumped)
+        return jsonify(dumped)
 
     return call
 
