@@ -317,10 +317,8 @@ class ValidationError(exceptions.UnprocessableEntity):
     def __init__(self, messages: FieldErrors) -> None:
         first = islice(messages.items(), MAX_FIELD_ERRORS)
         messages = {quote(field): texts for field, texts in first}
-        sentences = [
-            f"`{field}` {text.rstrip('.')}" for field, texts in messages.items() for text in texts
-        ]
-        self.sentences = "; ".join(sentences)
+        found = [(field, text.rstrip(".")) for field, texts in messages.items() for text in texts]
+        self.sentences = "; ".join(f"`{field}` {text}" for field, text in found)
         super().__init__(f"The request is not valid: {self.sentences}.")
         codes = {
             field: [CODES.get(text, "invalid") for text in texts]

@@ -156,7 +156,7 @@ class RuledMethod(Protocol):
 
     @property
     def narrowed_by(self) -> str:
-        """A method without which it may not be called, unless rules name it; empty for none."""
+        """A method without which it may not be called, unless rules allow it by name; or empty."""
 
 
 @dataclass(frozen=True)
@@ -285,9 +285,9 @@ class MethodRules:
     def narrowed_by(self) -> str:
         """The method that the caller must be allowed to call, too; empty if there is none.
 
-        A rule that names this method itself decides without it.
+        A rule that allows this method by its name decides without it.
         """
-        is_named = any(self.method in rule.properties for rule in self._rules)
+        is_named = any(rule.allow and self.method in rule.properties for rule in self._ranked)
         return "" if is_named else self._narrowed_by
 
     @property

@@ -28,12 +28,6 @@ BEGIN = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "BEGIN ISOLATION LEVEL READ 
 IDS_GIVEN_ONCE: dict[str, Any] = {"sqlite_autoincrement": True}
 # 64 bits; SQLite generates ids only for INTEGER columns.
 BIG_INTEGER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-# The texts that can be cast to ids of PostgreSQL's types other than text.
-ID_PATTERNS = {
-    "BIGINT": "^[1-9][0-9]{0,17}$",
-    "INTEGER": "^[1-9][0-9]{0,8}$",
-    "UUID": "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
-}
 # UUIDs, as text in Python.
 UUID_TEXT = sa.Uuid(as_uuid=False).with_variant(sa.String(36), "sqlite")
 
@@ -285,35 +279,6 @@ def _has_item(element: HasItem, compiler: SQLCompiler, **options: object) -> str
     is_equal = [items.c.value.in_(some) & items.c.type.in_(names) for some, names in types if some]
     exists = items.select().where(sa.or_(*is_equal)).exists()
     return f"({compiler.process(sa.case((column.is_not(None), exists)), **options)})"
-
-
-class AnyItem(FunctionElement[bool]):
-    """The condition that an item of a JSON array is an id that a statement selects."""
-
-    inherit_cache = True
-    type = sa.Boolean()
-
-    def __init__(self, array: ColumnElement[Any], ids: sa.Select[Any]) -> None:
-        super().__init__(array, ids.scalar_subquery())
-        self.id_type = ids.selected_columns[0].type
-
-
-@compiles(AnyItem)
-def _any_item(element: AnyItem, compiler: SQLCompiler, **options: object) -> str:
-    """Compile a search of the items; one that has not the form of ids of this type is no id."""
-    array, ids = _processed(element, compiler, options)
-    type_ = compiler.dialect.type_compiler_instance.process(element.id_type)
-    pattern = ID_PATTERNS.get(type_)
-    item = f"CASE WHEN item_ ~ '{pattern}' THEN CAST(item_ AS {type_}) END" if pattern else "item_"
-    items = f"CASE json_typeof({array}) WHEN 'array' THEN {array} ELSE '[]' END"
-    items = f"json_array_elements_text({items}) AS item_"
-    return f"(EXISTS (SELECT 1 FROM {items} WHERE {item} IN {ids}))"  # noqa: S608
-
-
-@compiles(AnyItem, "sqlite")
-def _any_value(element: AnyItem, compiler: SQLCompiler, **options: object) -> str:
-    array, ids = _processed(element, compiler, options)
-    return f"(EXISTS (SELECT 1 FROM json_each({array}) WHERE value IN {ids}))"  # noqa: S608
 
 
 def _processed(

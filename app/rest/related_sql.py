@@ -25,8 +25,8 @@ from sqlalchemy import (
 )
 
 from app.access.policy import Grant
+from app.database.array_ids import AnyItem
 from app.database.columns import AnyColumn
-from app.database.dialects import AnyItem
 
 from .filters import sql
 from .filters.related import FilteredModel

@@ -207,3 +207,27 @@ def test_arrays_of_ids_and_polymorphic_keys_are_compared_with_ids(serve, kind):
         assert found(tags={"name": "b"}) == {places[1]}
         assert found(tags={"exists": False}) == {*places[2:]}
         assert found(images={"exists": True}) == {places[1]}
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("kind", ["number", "uuid", "objectid", "string"])
+def test_an_item_of_an_array_is_an_id_where_an_include_takes_it_for_one(serve, kind):
+    tag = {"name": "Tag", "properties": {"id": {"type": kind, "id": True, "generated": True}}}
+    place = {
+        "name": "Place",
+        "properties": {"tagIds": ["any"]},
+        "relations": {"tags": {"type": "referencesMany", "model": "Tag"}},
+    }
+    api = serve({"tag": {**tag, "acls": OPEN}, "place": {**place, "acls": OPEN}})
+    token = api.logged_in()
+    tag_id = api("POST", "/tags", {}, token=token).json["id"]
+    text = str(tag_id)
+    for item in (tag_id, text, text.upper(), f"0{text}", f" {text}", f"{text}.0", 1.0, True, "1e0"):
+        api("POST", "/places", {"tagIds": [item]}, token=token)
+
+    shown = ask(api, "/places", token, filter={"include": "tags"}).json
+
+    assert shown[0]["tags"] == [{"id": tag_id}]
+    for exists in (True, False):
+        found = ids(ask(api, "/places", token, filter={"where": {"tags": {"exists": exists}}}))
+        assert found == [place["id"] for place in shown if bool(place["tags"]) == exists]

@@ -66,7 +66,8 @@ def sum_too_large() -> InvalidFilter:
 def _finite(value: float) -> float:
     if not isfinite(value):
         raise sum_too_large()
-    return value
+    # The sum of -0.0 is -0.0 on PostgreSQL and 0.0 on SQLite.
+    return value + 0.0
 
 
 def _sum(values: Element) -> Element:

@@ -104,6 +104,15 @@ def test_sums_of_numbers_that_no_float_holds_are_refused(store, ask):
         assert "too large for a number" in refused.json["message"]
 
 
+@pytest.mark.both_databases
+def test_a_sum_that_is_0_has_no_sign(store, ask):
+    store({"ratio": -0.0}, {"ratio": -0.0})
+
+    assert ask(aggregate={"sum": {"sum": "ratio"}, "mean": {"avg": "ratio"}}).text == (
+        '[{"sum":0.0,"mean":0.0}]\n'
+    )
+
+
 def test_averages_of_numbers_far_from_0_are_no_error(store, compute):
     store({"ratio": 1e200}, {"ratio": -1e200})
 

@@ -48,6 +48,10 @@ def total(serve, token):
         ([allow(AUTHENTICATED), deny(EVERYONE, "find"), allow("colleague", "find")], 101),
         ([allow("colleague", "find"), allow(AUTHENTICATED, "aggregate")], 1111),
         ([allow("colleague", "aggregate")], 101),
+        # A rule that denies aggregates, or does not apply to them, opens them to nobody else.
+        ([allow(AUTHENTICATED), *OWN_LISTS, deny(EVERYONE, "aggregate", access="WRITE")], 11),
+        ([allow(AUTHENTICATED), deny(EVERYONE, "find"), deny("clerk", "aggregate")], 403),
+        ([allow(AUTHENTICATED), *OWN_LISTS, allow("clerk", "aggregate", access="WRITE")], 11),
         # Of the rows of others only, of which lists show none.
         ([allow(AUTHENTICATED), deny(OWNER, access="READ"), *OWN_LISTS], 403),
         ([allow(AUTHENTICATED), deny(EVERYONE, "find")], 403),
