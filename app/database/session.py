@@ -1,7 +1,7 @@
 """The session, the base class of models, and transactions."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -180,8 +180,12 @@ def _begin_anew() -> Transaction:
 
 
 def _run_actions(committed: Transaction) -> None:
-    for action in committed.actions:
-        action()
+    """Run the actions in order, also those after one that raises; then raise its error."""
+    if not committed.actions:
+        return
+    with ExitStack() as stack:
+        for action in reversed(committed.actions):
+            stack.callback(action)
 
 
 @contextmanager

@@ -392,3 +392,19 @@ def test_a_transaction_ends_with_its_block_only(app, context, method):
     add("second")
     db.session.commit()
     assert names() == {"second"}
+
+
+def test_an_action_that_fails_after_the_commit_does_not_prevent_the_next_ones(app, context):
+    done = []
+
+    def write():
+        add("first")
+        after_commit(lambda: done.append(1))
+        after_commit(lambda: 1 / 0)
+        after_commit(lambda: done.append(2))
+
+    with pytest.raises(ZeroDivisionError), transaction():
+        write()
+
+    assert done == [1, 2]
+    assert names() == {"first"}
