@@ -18,6 +18,7 @@ from app.errors import DatabaseTimeout
 from app.http.responses import encode_json
 from app.rest.answers import JSON
 from app.rest.collection import MAX_VALUES
+from app.rest.filters.searches import counting_searches
 from app.rest.routing import routed_target
 from app.rest.rows.pages import MAX_BYTES
 from app.users.sessions.transports import resolver
@@ -29,7 +30,7 @@ from .references import ReferencedValues, fill_argument, fill_body, fill_path
 #: How often a batch is run if it meets deadlocks and serialization failures.
 ATTEMPTS = 3
 #: Maximum objects in the answers of a batch together: a thousand rows take 8 ms.
-MAX_OBJECTS = 10_000
+MAX_OBJECTS = 5_000
 # The start of an object in JSON. In texts, quotation marks are escaped.
 OBJECT = b'{"'
 # What a request's environment has of this request alone, and headers that are about one row, a list
@@ -94,9 +95,10 @@ class _Run:
     def answers(self) -> list[bytes]:
         """Run the calls; return the JSON of each answer."""
         answers = []
-        with _replacing_request() as replace:
+        with _replacing_request() as replace, counting_searches() as searches:
             for call in self._calls:
                 self._place.enter(call.position, call.id)
+                searches.enter_call()
                 if time.monotonic() > self._deadline:
                     raise DatabaseTimeout()
                 made = self._request(call)

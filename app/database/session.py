@@ -1,7 +1,7 @@
 """The session, the base class of models, and transactions."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,7 +10,7 @@ from flask_sqlalchemy import SQLAlchemy
 from flask_sqlalchemy.session import Session
 from sqlalchemy import Connection, CursorResult, Engine, MetaData
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import DeclarativeBase, SessionTransaction
 from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.dml import Delete, Update
 
@@ -45,6 +45,22 @@ class JoiningSession(Session):
         """Return the connection of the open transaction, or the engine."""
         bind, opened = super().get_bind(*args, **options), _opened()
         return opened.join() if opened and bind is opened.engine else bind
+
+    def begin(self, nested: bool = False) -> SessionTransaction:
+        """Begin as usual; raise RuntimeError within an open transaction, except for a savepoint."""
+        if not nested:
+            _refuse_in_transaction("begin")
+        return super().begin(nested)
+
+    def commit(self) -> None:
+        """Commit as usual; raise RuntimeError within an open transaction."""
+        _refuse_in_transaction("commit")
+        super().commit()
+
+    def rollback(self) -> None:
+        """Roll back as usual; raise RuntimeError within an open transaction."""
+        _refuse_in_transaction("rollback")
+        super().rollback()
 
 
 # Flask-SQLAlchemy's object, whose `session` sends statements. Objects do not expire at commit,
@@ -164,8 +180,12 @@ def _begin_anew() -> Transaction:
 
 
 def _run_actions(committed: Transaction) -> None:
-    for action in committed.actions:
-        action()
+    """Run the actions in order, also those after one that raises; then raise its error."""
+    if not committed.actions:
+        return
+    with ExitStack() as stack:
+        for action in reversed(committed.actions):
+            stack.callback(action)
 
 
 @contextmanager
@@ -209,14 +229,13 @@ def _commit(opened: Transaction) -> None:
     session = db.session()
     # Joins now, unless it has sent a statement.
     connection = session.connection()
-    session.commit()
+    Session.commit(session)
     connection.close()
 
 
 def _roll_back(opened: Transaction) -> None:
     if db.session.registry.has():
-        session = db.session()
-        session.rollback()
+        Session.rollback(db.session())
     # The pool rolls back connections that are returned.
     (opened.connection or opened.pooled).close()
 
@@ -252,6 +271,15 @@ def after_commit(action: Callable[[], None]) -> None:
 def in_transaction() -> bool:
     """Return True within a `transaction` block of this app context."""
     return _opened() is not None
+
+
+def _refuse_in_transaction(method: str) -> None:
+    """Raise RuntimeError within a transaction: a part of it would be stored, or lost unnoticed."""
+    if in_transaction():
+        raise RuntimeError(
+            f"db.session.{method}() was called within a transaction, which ends with its block:"
+            " raise an error to roll it back, and use db.session.begin_nested() for a part of it"
+        )
 
 
 def _opened() -> Transaction | None:

@@ -190,6 +190,8 @@ def _values(claimed: Claim) -> dict[str, object]:
         "claim": claimed.secret,
         "moment": moment,
         "lease_end": moment + lease,
+        # Concurrent requests and other hosts may have read a later time.
+        "latest_end": moment + 2 * lease,
         # A running call is not purged.
         "expiry": moment + max(timedelta(seconds=settings["IDEMPOTENCY_TTL"]), 2 * lease),
     }
@@ -202,7 +204,8 @@ def _claiming(dialect: str) -> PreparedStatement:
     An expired record is replaced, and so is a claim that has ended, or that is from before a clock
     was set back. A single statement, so that one of several concurrent requests gets the claim.
     """
-    moment, lease_end, expiry = map(_time, ("moment", "lease_end", "expiry"))
+    names = ("moment", "lease_end", "latest_end", "expiry")
+    moment, lease_end, latest_end, expiry = map(_time, names)
     insert = insert_for(dialect)(IdempotentCall).values(
         **{name: bindparam(name) for name in ("digest", "user_id", "content", "claim")},
         started=moment,
@@ -210,7 +213,7 @@ def _claiming(dialect: str) -> PreparedStatement:
         expires_at=expiry,
         **dict.fromkeys(("status", "headers", "body"), null()),
     )
-    has_ended = or_(ROWS.claimed_until <= moment, ROWS.claimed_until > lease_end)
+    has_ended = or_(ROWS.claimed_until <= moment, ROWS.claimed_until > latest_end)
     return PreparedStatement(
         insert.on_conflict_do_update(
             index_elements=[ROWS.digest],

@@ -82,18 +82,21 @@ class RepeatableView:
     def _kept(self, response: Response, is_anonymous: bool) -> Answer:
         """Return the part of a response to keep: all of it, or the ids in it if it is long.
 
-        Of an account that an anonymous caller has registered, nothing but the status.
+        Of an account that an anonymous caller has registered, nothing but the status; nor of what
+        no column holds.
         """
-        target, has_json = self.target, response.is_json
-        if has_json and is_anonymous and target and target.is_owner_model:
-            return _reduced(response, "")
-        if has_json and len(response.get_data()) > MAX_KEPT:
-            return self._shortened(response)
+        status, content, target = response.status_code, response.get_data(), self.target
         found = {name: response.headers.get(name) for name in KEPT_HEADERS}
-        headers = {name: value for name, value in found.items() if value is not None}
-        return Answer(response.status_code, headers, response.get_data(as_text=True))
+        if response.is_json and is_anonymous and target and target.is_owner_model:
+            found, content = {"Content-Type": JSON}, _reduced(response, "")
+        elif response.is_json and len(content) > MAX_KEPT:
+            found, content = {"Content-Type": JSON}, self._shortened(response)
+        text = _text(content)
+        if text is None:
+            return Answer(status, {}, "")
+        return Answer(status, {name: value for name, value in found.items() if value}, text)
 
-    def _shortened(self, response: Response) -> Answer:
+    def _shortened(self, response: Response) -> bytes:
         """Return the part of a long answer to keep."""
         return _reduced(response, self.target.id_name if self.target else "")
 
@@ -105,20 +108,30 @@ class RepeatableBatch(RepeatableView):
         """Raise the error of a call that the caller may not make."""
         check_calls()
 
-    def _shortened(self, response: Response) -> Answer:
+    def _shortened(self, response: Response) -> bytes:
         """Return the answer with the ids of its calls' objects only."""
         answers = response.get_json()["responses"]
         kept = [{**answer, "body": _only("id", answer["body"])} for answer in answers]
-        body = encode_json({"responses": kept}).decode()
-        return Answer(response.status_code, {"Content-Type": JSON}, body)
+        return encode_json({"responses": kept})
 
 
-def _reduced(response: Response, id_name: str) -> Answer:
+def _reduced(response: Response, id_name: str) -> bytes:
     """Return an answer with the id of its object, or with that of each object of its array."""
     shown = response.get_json()
     is_array = isinstance(shown, list)
-    kept = [_only(id_name, each) for each in shown] if is_array else _only(id_name, shown)
-    return Answer(response.status_code, {"Content-Type": JSON}, encode_json(kept).decode())
+    return encode_json(
+        [_only(id_name, each) for each in shown] if is_array else _only(id_name, shown)
+    )
+
+
+def _text(content: bytes) -> str | None:
+    """Return the text of an answer; None for one that is too long, or that no column holds."""
+    if len(content) > MAX_KEPT or b"\0" in content:
+        return None
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _only(name: str, shown: Any) -> Mapping[str, object]:

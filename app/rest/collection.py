@@ -31,6 +31,7 @@ from .filters.columns import has_short_ids, kinds_of, visible
 from .filters.kinds import LOWER_TEXT
 from .filters.parser import lenient, parse_leniently, read_filter, read_where
 from .filters.related import FilteredModel, Properties, refusing
+from .filters.searches import count_given
 from .filters.sql import Column
 from .filters.tree import OTHERS, Filter
 from .related_rows import RelatedRows, filtered_model, included_model
@@ -237,14 +238,16 @@ class Collection:
 
     def parse(self, raw: Mapping[str, object] | None) -> Filter:
         """Read a filter for these rows; raise InvalidFilter."""
-        if self.resource.default_filter:
-            raw = self._with_defaults(raw)
-        return self._keep_included(self._parse_filter(raw, self.filtered_model))
+        usual = self._with_defaults(raw) if self.resource.default_filter else raw
+        filter_ = self._parse_filter(usual, self.filtered_model)
+        count_given(filter_, raw)
+        return self._keep_included(filter_)
 
     def parse_included(self, raw: Mapping[str, object] | None) -> Filter:
         """Read a filter for rows that are included into others; raise InvalidFilter."""
         usual = self._with_defaults(raw, without=("where", "include"))
         filter_ = self._parse_filter(usual, self.included_model)
+        count_given(filter_, raw)
         return self._keep_included(replace(filter_, withheld=self.resource.protected))
 
     def show_included(self, row: Any, dumped: Values) -> Values:

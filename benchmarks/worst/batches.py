@@ -18,8 +18,10 @@ def _batches() -> Iterator[tuple[str, list[Any]]]:
     yield "reads of all ids", _reads("todos", {"fields": ["id"]})
     yield "reads of all rows", _reads("todos", {})
     yield "reads of included rows", _reads("folders", {"include": "documents", "fields": ["id"]})
-    yield "searches", _reads("todos/count", {"desc": {"like": f"%{'a' * 40}%"}}, "where")
-    yield "counts of many values", _reads("todos/count", _any_of("desc"), "where")
+    search = {"desc": {"like": f"%{'a' * 40}%"}}
+    yield "searches", _reads("todos/count", search, "where")
+    yield "a search and counts", _reads("todos/count", search, "where")[:1] + _counts()[1:]
+    yield "counts of many values", _counts()
     yield "lists of many values", _reads("documents", {"where": _any_of("title"), "limit": 1})
     yield "creations", [_write("todos", {"title": "x", "desc": "y" * 1800})] * CALLS
     yield "arrays", [_write("todos", [{"title": "x"}] * 19)] * CALLS
@@ -35,6 +37,10 @@ def _batches() -> Iterator[tuple[str, list[Any]]]:
 
 def _reads(path: str, value: Mapping[str, Any], name: str = "filter") -> list[Any]:
     return [{"method": "GET", "path": f"/{path}?{name}={to_json(value)}"}] * CALLS
+
+
+def _counts() -> list[Any]:
+    return _reads("todos/count", _any_of("desc"), "where")
 
 
 def _any_of(name: str) -> dict[str, Any]:

@@ -120,3 +120,28 @@ def test_after_a_failed_batch_the_next_request_works(shop):
 
     assert shop.batch(NEW).status_code == 200
     assert shop.count("orders") == 1
+
+
+ENDING = """
+from ostiary.database import db
+from ostiary.rules import WRITE
+
+
+def extend(orders):
+    @orders.endpoint("end", WRITE, "POST /end/<method>", answer={}, atomic=True)
+    def end(method):
+        orders.insert([{"title": "x"}])
+        getattr(db.session, method)()
+        return {}
+"""
+
+
+@pytest.mark.parametrize("method", ["commit", "rollback"])
+def test_a_call_cannot_end_the_transaction_of_the_batch(make_shop, method):
+    shop = make_shop(code={"order": ENDING})
+    shop.app.config["PROPAGATE_EXCEPTIONS"] = False
+
+    response = shop.batch(NEW, call("POST", f"/orders/end/{method}"), call("GET", "/orders/77"))
+
+    assert response.status_code == 500
+    assert shop.count("orders") == 0

@@ -268,7 +268,11 @@ def test_only_transaction_commits_and_rolls_back():
     }
 
     assert found == {
-        ("app/database/session.py", "session.commit"),
+        *(("app/database/session.py", f"Session.{word}") for word in ("commit", "rollback")),
+        *(
+            ("app/database/session.py", f"super().{word}")
+            for word in ("begin", "commit", "rollback")
+        ),
         ("app/database/session.py", "session.rollback"),
         # Connections, not sessions: one prolongs a token, which may fail, one tries the database
         # at the start.
@@ -373,3 +377,34 @@ def test_a_block_without_a_transaction_holds_none(context):
 
     db.session.remove()
     assert checked_out() == 0
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("method", ["begin", "commit", "rollback"])
+def test_a_transaction_ends_with_its_block_only(app, context, method):
+    def end():
+        add("first")
+        getattr(db.session, method)()
+
+    with pytest.raises(RuntimeError, match="called within a transaction"), transaction():
+        end()
+
+    add("second")
+    db.session.commit()
+    assert names() == {"second"}
+
+
+def test_an_action_that_fails_after_the_commit_does_not_prevent_the_next_ones(app, context):
+    done = []
+
+    def write():
+        add("first")
+        after_commit(lambda: done.append(1))
+        after_commit(lambda: 1 / 0)
+        after_commit(lambda: done.append(2))
+
+    with pytest.raises(ZeroDivisionError), transaction():
+        write()
+
+    assert done == [1, 2]
+    assert names() == {"first"}

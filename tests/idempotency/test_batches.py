@@ -128,3 +128,41 @@ def test_an_own_endpoint_is_done_once_if_it_is_atomic(serve):  # noqa: F811
     assert is_replayed(again)
     assert refused.json["error"]["code"] == "IDEMPOTENCY_KEY_UNSUPPORTED"
     assert api("GET", "/notes/count", token=token).json == {"count": 2}
+
+
+UNUSUAL = """
+from flask import Response
+from ostiary.rules import WRITE
+
+ANSWERS = {
+    "binary": Response(b"\\xff\\x00", content_type="image/png"),
+    "zero": Response("a\\0b", content_type="text/plain"),
+    "long": Response("x" * 70_000, content_type="text/plain"),
+    "ids": [{"id": "x" * 70_000}],
+    "text": Response("caf\u00e9", content_type="text/plain"),
+}
+
+
+def extend(notes):
+    @notes.endpoint("answer", WRITE, "POST /answer/<name>", answer={}, atomic=True)
+    def answer(name):
+        notes.insert([{"text": name}])
+        return ANSWERS[name]
+"""
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("name", ["binary", "zero", "long", "ids", "text"])
+def test_of_an_answer_that_cannot_be_stored_the_status_is_kept(serve, name):  # noqa: F811
+    note = {"name": "note", "properties": {"text": "string"}, "acls": OPEN}
+    api = serve({"note": note}, None, {"note": UNUSUAL}, IDEMPOTENCY_TTL=60)
+    token = api.logged_in()
+
+    first, again = (
+        api("POST", f"/notes/answer/{name}", token=token, headers=KEYED) for _ in range(2)
+    )
+
+    assert (first.status_code, again.status_code) == (200, 200)
+    assert is_replayed(again)
+    assert again.data == (first.data if name == "text" else b"")
+    assert api("GET", "/notes/count", token=token).json == {"count": 1}

@@ -104,6 +104,16 @@ def test_a_claim_that_has_ended_is_taken_over(app, call, change, seconds):
 
 
 @pytest.mark.both_databases
+def test_a_claim_of_a_host_whose_clock_is_ahead_is_not_taken_over(app, call, change):
+    """It ends later than one of this host, as that of a request of the same millisecond may."""
+    call("POST", "/todos", TODO)
+    lease = 4 * app.config["STATEMENT_TIMEOUT"] + app.config["PASSWORD_HASH_WAIT"]
+    change(**claimed(lease + 1))
+
+    assert refusal(call("POST", "/todos", TODO)) == IN_USE
+
+
+@pytest.mark.both_databases
 @pytest.mark.parametrize("verb", ["POST", "PATCH", "DELETE"])
 def test_a_request_whose_claim_was_taken_over_stores_nothing(make_app, secrets, verb):
     app = make_app(IDEMPOTENCY_TTL=60)

@@ -10,6 +10,7 @@ from app.rest.collection import Collection
 from app.rest.filters.bounds import check_cost, check_size
 from app.rest.filters.kinds import Kind
 from app.rest.filters.parser import parse_filter, parse_where
+from app.rest.filters.searches import count_search
 from app.rest.filters.tree import MAX_LIMIT, Filter, Order, Place, relation_paths
 
 from .functions import Function, make_function
@@ -72,6 +73,7 @@ class Aggregate:
 
 def parse_aggregate(raw: Mapping[str, object] | None, collection: Collection) -> Aggregate:
     """Parse an aggregate of a collection's rows; raise InvalidFilter."""
+    count_search()
     raw = raw or {}
     if unknown := raw.keys() - set(KEYS):
         raise InvalidFilter(

@@ -72,6 +72,16 @@ def check_cost(filters: Iterable[Filter]) -> None:
         _check_relations(filters, len(relations))
 
 
+def searches(filter_: Filter) -> bool:
+    """Return True for a filter that compares more than a plain value of each row."""
+    if filter_.relations or any("." in str(term.place) or term.near for term in filter_.order):
+        return True
+    return any(
+        isinstance(compared.operand, Pattern) or _operands_in_json(compared)
+        for compared in comparisons(filter_.where)
+    )
+
+
 def _check_relations(filters: Iterable[Filter], number: int) -> None:
     if number > MAX_RELATIONS:
         raise InvalidFilter(

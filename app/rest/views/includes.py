@@ -184,7 +184,7 @@ class Include:
 def parse_includes(collection: Collection, filter_: Filter) -> list[Include]:
     """Return the includes of a filter; raise InvalidFilter."""
     includes = _parse(collection, filter_, IncludePlace("include"))
-    filters = list(_filters(includes))
+    filters = list(included_filters(includes))
     if len(filters) > MAX_INCLUDES:
         raise InvalidFilter(f"include: a filter includes at most {MAX_INCLUDES} relations.")
     if filters:
@@ -200,13 +200,13 @@ def check_scope(collection: Collection, name: str) -> None:
     parse_includes(collection, Filter(include={name: {}}))
 
 
-def _filters(includes: list[Include]) -> Iterator[Filter]:
+def included_filters(includes: list[Include]) -> Iterator[Filter]:
     """Yield the filter of each include, on any level."""
     for include in includes:
         yield include.filter_
         # Includes of several resources are alike; the number of rows is limited when they are read.
-        inner = [list(_filters(each.inner)) for each in include.by_resource.values()]
-        yield from max(inner, key=len, default=()) if inner else _filters(include.inner)
+        inner = [list(included_filters(each.inner)) for each in include.by_resource.values()]
+        yield from max(inner, key=len, default=()) if inner else included_filters(include.inner)
 
 
 def _parse(collection: Collection, filter_: Filter, place: IncludePlace) -> list[Include]:

@@ -14,6 +14,7 @@ from app.access.policy import Grant
 from app.errors import InvalidFilter
 from app.ids import Id
 from app.rest.collection import Collection
+from app.rest.filters.searches import count_filters
 from app.rest.filters.tree import Filter
 from app.rest.requests.parameters import Given, given_parameter, parse_parameter
 from app.rest.routing import requested_path
@@ -21,7 +22,7 @@ from app.rest.rows.grants import NO_GRANTS, RelatedGrants
 from app.rest.rows.pages import KeptStatement, Page, read_page
 from app.rest.rows.values import Conditions, Statement, Values
 
-from .includes import parse_includes
+from .includes import included_filters, parse_includes
 from .serialization import Includes, serialize
 
 # Returns the condition that rows belong to the parent with an id, by a relation.
@@ -48,6 +49,8 @@ class ListQuery:
         rows = collection.rows
         self.filter_ = filter_
         self.includes = parse_includes(collection, filter_)
+        # Those of the rows and of all includes.
+        self.filters = [filter_, *included_filters(self.includes)]
         self._rows = rows
         self._belonging = belonging
         self._statement = KeptStatement(rows.owner, self._build, rows.reader)
@@ -86,7 +89,11 @@ def read_list(collection: Collection, belonging: Belonging | None = None) -> Lis
     given = given_parameter("filter")
     if sum(len(name) + len(value) for name, value in given) > MAX_LENGTH:
         return _make_list(collection, given, belonging)
-    return _known_list(collection, given, belonging)
+    query = _known_list(collection, given, belonging)
+    if given:
+        # It may have been parsed for another call.
+        count_filters(query.filters)
+    return query
 
 
 def _make_list(collection: Collection, given: Given, belonging: Belonging | None) -> ListQuery:
