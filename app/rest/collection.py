@@ -122,10 +122,7 @@ class Collection:
         return FilteredModel(self._kinds(), refusing(self.relations))
 
     def _kinds(self) -> Properties:
-        """Return the kinds of the properties.
-
-        A foreign key has the kind of what it refers to, once all tables of the app exist.
-        """
+        """Return the kinds of the properties; foreign keys have theirs once all tables exist."""
         kinds = kinds_of(self.properties, self._row_ids)
         kinds.update(dict.fromkeys(self.resource.in_lower_case & kinds.keys(), LOWER_TEXT))
         return {name: lenient(kind) for name, kind in kinds.items()} if self._is_lenient else kinds
