@@ -43,7 +43,7 @@ def test_generated_models_load_or_are_refused_with_a_place(sqlite_url, tmp_path)
 def test_generated_relations_never_fail(database_url, tmp_path):
     served = []
 
-    @settings(GENERATED, max_examples=10, phases=[Phase.generate], report_multiple_bugs=False)
+    @settings(GENERATED, max_examples=7, phases=[Phase.generate], report_multiple_bugs=False)
     @given(usable_sets)
     def check(declared):
         served.append(check_models(database_url, tmp_path, declared))
