@@ -36,7 +36,7 @@ TEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 test: $(VENV)/.installed-dev ## run the tests that start no process; three minutes (OPTIONS=...)
 	$(TEST) -m 'not live' $(OPTIONS)
-test-live: $(VENV)/.installed-dev ## run those that start browsers, servers and other processes; four minutes
+test-live: $(VENV)/.installed-dev ## run those that start processes or take long; four minutes
 	$(TEST) -m live $(OPTIONS)
 test-both: $(VENV)/.installed-dev ## run on PostgreSQL what `make test` runs on SQLite alone
 	$(TEST) -m 'not (live or both_databases or only_on)' --database postgresql $(OPTIONS)

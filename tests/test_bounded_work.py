@@ -55,6 +55,7 @@ def normalized(monkeypatch):
     return lengths
 
 
+@pytest.mark.live
 def test_no_request_does_more_than_a_bounded_amount_of_work(service, normalized):
     app, token = service
     # Built once.

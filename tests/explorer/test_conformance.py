@@ -64,7 +64,7 @@ sent_headers = st.fixed_dictionaries(
     {}, optional={name: st.sampled_from(values) for name, values in HEADERS.items()}
 )
 BOUNDED = settings(
-    max_examples=5,
+    max_examples=4,
     deadline=None,
     database=None,
     derandomize=True,

@@ -70,6 +70,7 @@ def test_the_same_service_does_not_differ_from_itself_by_any_reading_call(servic
         assert word in asked
 
 
+@pytest.mark.live
 def test_differences_are_told_by_kind_with_an_example_without_values(services, run, token):
     old, *_ = services
     old.bodies["/api/todos"] = lambda rows: [
@@ -110,6 +111,7 @@ def test_differences_are_told_by_kind_with_an_example_without_values(services, r
         assert secret not in result.output
 
 
+@pytest.mark.live
 def test_documented_differences_alone_exit_with_0(services, run):
     old, *_ = services
     old.bodies["/api/todos/1"] = lambda row: dict(reversed(row.items()))
