@@ -217,6 +217,7 @@ def test_a_block_that_raises_in_a_savepoint_is_undone_alone(context, database_ur
     assert done == ["c"]
 
 
+@pytest.mark.only_on("sqlite")
 def test_a_transaction_locks_sqlite_for_writing_from_its_start(app, context, database_url):
     path = make_url(database_url).database
     other = sqlite3.connect(path, timeout=0, isolation_level=None)

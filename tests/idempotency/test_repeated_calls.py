@@ -307,6 +307,7 @@ def test_a_registration_is_done_once_and_its_repeated_answer_shows_no_account(ap
     assert count(app, User) == 2
 
 
+@pytest.mark.only_on("sqlite")
 def test_a_registration_hashes_and_counts_before_its_transaction(shared_app, api, token):
     app = shared_app(IDEMPOTENCY_TTL=60, THROTTLE_ENABLED=True)
     client = app.test_client()
