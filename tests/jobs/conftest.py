@@ -1,5 +1,6 @@
 """Fixtures: apps of a project with jobs, and what is stored of these."""
 
+import threading
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -57,7 +58,12 @@ def start(make_app, write_project):
             claims.store(jobs.of(app))
         return app
 
-    return start
+    yield start
+    # A thread that ends after its app is closed would leave a connection open.
+    for thread in threading.enumerate():
+        if thread.name == "jobs" or thread.name.startswith("job "):
+            thread.join(60)
+            assert not thread.is_alive(), thread.name
 
 
 def project():
