@@ -31,6 +31,9 @@ ENTRY = "init_app"
 # tables.
 _folders: tuple[Path, ...] = ()
 _has_failed = False
+# The top-level modules that were imported by their files. The paths of a package without
+# `__init__.py` change with the module search path, and so do not tell where it was.
+_tops = set[str]()
 
 
 class CodeError(ConfigurationError):
@@ -107,7 +110,8 @@ def enter(*folders: Path) -> None:
 def forget() -> None:
     """Remove the project's modules and the tables that they define."""
     global _folders, _has_failed
-    tops = {name for name in sys.modules if "." not in name and _is_of_project(name)}
+    tops = {name for name in sys.modules if "." not in name and _is_of_project(name)} | _tops
+    _tops.clear()
     for name in [name for name in sys.modules if name.partition(".")[0] in tops]:
         del sys.modules[name]
     for folder in _folders:
@@ -168,6 +172,7 @@ def _import(file: Path, folder: Path) -> ModuleType:
     module = importlib.import_module(name)
     if not module.__file__ or not folder.joinpath(file).samefile(module.__file__):
         raise ImportError(f"another module is called {name}: {module.__file__}")
+    _tops.add(top)
     return module
 
 

@@ -1,5 +1,7 @@
 """The code of a project: `project.py`, and the errors in it."""
 
+import shutil
+
 import pytest
 
 from app.config import ConfigurationError
@@ -160,3 +162,28 @@ def test_files_may_be_symbolic_links(start, tmp_path):
 
     with pytest.raises(ConfigurationError, match=r"^project.py:2: AttributeError"):
         start()
+
+
+def test_modules_of_a_project_that_is_gone_do_not_take_the_place_of_others(
+    make_app, tmp_path, monkeypatch
+):
+    """Also if another folder with the name of their package is on the module search path."""
+
+    def start(name, text):
+        folder = tmp_path / name / "models"
+        folder.mkdir(parents=True)
+        (folder / "note.py").write_text(f"NAME = {text!r}\n")
+        (tmp_path / name / "project.py").write_text(
+            "from models.note import NAME\n\n\ndef init_app(app):\n    app.extensions['n'] = NAME\n"
+        )
+        with running_a_command():
+            return make_app(
+                PROJECT_FILE=str(tmp_path / name / "project.py"), MODELS_FOLDER=str(folder)
+            )
+
+    start("gone", "gone")
+    shutil.rmtree(tmp_path / "gone")
+    (tmp_path / "elsewhere" / "models").mkdir(parents=True)
+    monkeypatch.syspath_prepend(tmp_path / "elsewhere")
+
+    assert start("next", "next").extensions["n"] == "next"
