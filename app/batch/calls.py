@@ -163,20 +163,22 @@ class BatchReader:
         if method in self._off.get(model, ()):
             raise _no_method(verb, path)
         endpoint = self._endpoints.get(name)
-        if endpoint is None or not self._is_atomic(model, endpoint):
+        if endpoint is None or not is_atomic(model, endpoint, self._collections):
             raise InvalidBatch(f"{quote(name)} may do what cannot be undone: send it alone.")
         # Again by its view. Here it spares others a transaction that will fail.
         authorize(model, method, arguments.get("id"))
         subject = self._collections.get(endpoint.subject or model)
         return CallTarget(rule, arguments, None if endpoint.access == READ else subject)
 
-    def _is_atomic(self, model: str, endpoint: Endpoint) -> bool:
-        """Return True if a rollback undoes what an endpoint does."""
-        if not endpoint.atomic or endpoint.hashes:
-            return False
-        names = {model, endpoint.subject or model, *endpoint.answers}
-        known = self._collections
-        return all(known[name].rows.in_database for name in names if name in known)
+
+def is_atomic(
+    model: str, endpoint: Endpoint, collections: Mapping[str, collection.Collection]
+) -> bool:
+    """Return True if a rollback undoes what an endpoint of a model does."""
+    if not endpoint.atomic or endpoint.hashes:
+        return False
+    names = {model, endpoint.subject or model, *endpoint.answers}
+    return all(collections[name].rows.in_database for name in names if name in collections)
 
 
 def check_body(written: collection.Collection, body: Body | list[Any] | None) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Response, current_app
+from flask import Flask, Response, current_app
 from werkzeug.exceptions import Conflict, MethodNotAllowed, NotFound
 
 from app import errors
@@ -14,7 +14,7 @@ from app.rest.endpoint import Endpoint, Route
 from app.rest.requests.bodies import read_body
 from app.rest.rows.writer import MAX_ROWS
 
-from .calls import MAX_CALLS, MAX_ID, MAX_PATHS, VERBS, BatchReader
+from .calls import MAX_CALLS, MAX_ID, MAX_PATHS, VERBS, BatchCall, BatchReader
 from .errors import CallPlace, InvalidBatch, located
 from .running import run
 
@@ -106,9 +106,8 @@ def respond(grant: Grant) -> Response:
     """
     place = CallPlace()
     with located(place):
-        app = current_app._get_current_object()  # type: ignore[attr-defined]
-        calls = BatchReader(app, place).read(read_body())
-        return Response(run(app, calls, place), content_type=JSON)
+        calls = _read_calls(place)
+        return Response(run(_app(), calls, place), content_type=JSON)
 
 
 def check_calls() -> None:
@@ -118,8 +117,16 @@ def check_calls() -> None:
     """
     place = CallPlace()
     with located(place):
-        app = current_app._get_current_object()  # type: ignore[attr-defined]
-        BatchReader(app, place).read(read_body())
+        _read_calls(place)
+
+
+def _read_calls(place: CallPlace) -> list[BatchCall]:
+    return BatchReader(_app(), place).read(read_body())
+
+
+def _app() -> Flask:
+    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
+    return app
 
 
 endpoint = Endpoint(

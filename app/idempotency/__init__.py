@@ -6,11 +6,13 @@ of throttles and asking for a password must be outside of it, and a view does th
 It is begun by the first write instead, and held until the answer is known (`held_transaction`).
 """
 
+from collections.abc import Mapping
 from functools import wraps
 
 from flask import Flask, request
 from werkzeug.exceptions import HTTPException
 
+from app.batch.calls import is_atomic
 from app.batch.endpoint import respond as respond_batch
 from app.database.purging import purger
 from app.database.session import begin_held
@@ -58,8 +60,7 @@ def init_app(app: Flask) -> None:
         if all(endpoint.is_safe(route.verb) for route in endpoint.routes):
             continue
         view, errors = app.view_functions[name], endpoint.errors
-        target = collections.get(endpoint.subject or name.partition(".")[0])
-        if repeatable := _repeatable(view, name, endpoint, target):
+        if repeatable := _repeatable(view, name, endpoint, collections):
             app.view_functions[name] = repeatable.respond
             parameters = (*endpoint.parameters, PARAMETER)
             served[name] = endpoint.replace(parameters=parameters, errors=(*errors, *ERRORS))
@@ -69,14 +70,16 @@ def init_app(app: Flask) -> None:
 
 
 def _repeatable(
-    view: View, name: str, endpoint: Endpoint, target: Collection | None
+    view: View, name: str, endpoint: Endpoint, collections: Mapping[str, Collection]
 ) -> RepeatableView | None:
     """Return the view of an endpoint that only writes rows of the database; None for others."""
+    model = name.partition(".")[0]
+    target = collections.get(endpoint.subject or model)
     if endpoint.view is respond_batch:
         return RepeatableBatch(view, name, endpoint, None)
     if isinstance(getattr(endpoint.view, "__self__", None), CollectionViews | Related):
         return RepeatableView(view, name, endpoint, target)
-    if endpoint.atomic and not endpoint.hashes and (not target or target.rows.in_database):
+    if is_atomic(model, endpoint, collections):
         return RepeatableView(_in_transaction(view), name, endpoint, target)
     return None
 
