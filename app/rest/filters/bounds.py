@@ -74,7 +74,7 @@ def check_cost(filters: Iterable[Filter]) -> None:
 
 def searches(filter_: Filter) -> bool:
     """Return True for a filter that compares more than a plain value of each row."""
-    if filter_.relations or any("." in str(term.place) or term.near for term in filter_.order):
+    if filter_.relations or any(term.place.is_path() or term.near for term in filter_.order):
         return True
     return any(
         isinstance(compared.operand, Pattern) or _operands_in_json(compared)
