@@ -7,7 +7,7 @@ from app.rest.aggregates.properties import Properties
 from app.rest.collection import Collection
 from app.rest.filters.tree import OTHERS
 
-from .filter_schemas import TEXT, DocumentPart, related_models
+from .filter_schemas import TEXT, DocumentPart
 
 COUNTED = {"rows": {"count": ROWS}}
 LIMIT = 10
@@ -45,7 +45,7 @@ def _where(resource: Collection, body: Mapping[str, object]) -> DocumentPart:
 
 def _related_where(resource: Collection) -> DocumentPart:
     """Return a condition on a property of a relation to one, a text if there is one, or nothing."""
-    for relation, related in related_models(resource, resource.shown_relations):
+    for relation, related in resource.filtered_model.usable(resource.shown_relations):
         kinds = {name: kind for name, kind in related.properties.items() if name != OTHERS}
         if not related.is_many and kinds:
             texts = (name for name, kind in kinds.items() if kind.schema == TEXT)

@@ -4,14 +4,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from app.errors import InvalidFilter
 from app.rest.collection import Collection
 from app.rest.filters.bounds import MAX_ITEMS, MAX_PATTERN
 from app.rest.filters.kinds import BOOLEAN, NUMBER, Kind, Shape
 from app.rest.filters.operators import OPERATORS, RADIUS
 from app.rest.filters.parser import KEYS, MAX_ORDER, MAX_SKIP, MAX_STEPS, STEP
 from app.rest.filters.patterns import PATTERN_OPERATORS
-from app.rest.filters.related import QUANTIFIERS, FilteredModel
+from app.rest.filters.related import QUANTIFIERS
 from app.rest.filters.tree import MAX_LIMIT, OTHERS
 
 DocumentPart = dict[str, Any]
@@ -109,22 +108,9 @@ def _related_conditions(
     resource: Collection, relations: Iterable[str]
 ) -> Iterator[tuple[str, DocumentPart]]:
     """Yield the relations that filters may use, each with the schema of its conditions."""
-    for name, related in related_models(resource, relations):
+    for name, related in resource.filtered_model.usable(relations):
         target = resource.target(resource.relations[name])
         yield name, _related_condition(related_where_name(target), related.is_many)
-
-
-def related_models(
-    resource: Collection, relations: Iterable[str]
-) -> Iterator[tuple[str, FilteredModel]]:
-    """Yield the relations that filters may use, each with what they may use of its rows."""
-    for name in relations:
-        try:
-            related = resource.filtered_model.related(name)
-        except InvalidFilter:
-            continue
-        if related is not None:
-            yield name, related
 
 
 def _related_condition(schema: str, is_many: bool) -> DocumentPart:

@@ -146,11 +146,8 @@ def _relations(collection: Collection) -> Iterator[Mapping[str, object]]:
 
 def _filterable(collection: Collection, relation: str) -> list[str]:
     """Return the properties of a relation's rows that filters may use; empty if they use none."""
-    try:
-        related = collection.filtered_model.related(relation)
-    except errors.InvalidFilter:
-        return []
-    return [name for name in related.properties if name != OTHERS] if related else []
+    models = dict(collection.filtered_model.usable([relation])).values()
+    return [name for model in models for name in model.properties if name != OTHERS]
 
 
 def _foreign_key(collection: Collection, relation: Relation) -> str:

@@ -112,13 +112,10 @@ class Properties:
 
     def related(self) -> Iterator[tuple[str, "Properties"]]:
         """Yield the relations to one that lead to rows with properties, with these."""
-        for name in self._collection.shown_relations if self._are_shown else ():
-            try:
-                found = self._follow("", name)
-            except InvalidFilter:
-                continue
-            if found is not None:
-                yield name, found
+        names = self._collection.shown_relations if self._are_shown else ()
+        for name, model in self._model.usable(names):
+            if not model.is_many:
+                yield name, self._of(name, model)
 
     def find(self, path: str, name: object) -> Property:
         """Return a property; raise InvalidFilter, which says where it was named."""
@@ -151,7 +148,12 @@ class Properties:
             return None
         if model.is_many:
             raise InvalidFilter(f"{path}: {name} leads to many rows, which have no single value.")
-        return Properties(self._collection.target(self._collection.relations[name]), model)
+        return self._of(name, model)
+
+    def _of(self, relation: str, model: FilteredModel) -> "Properties":
+        """Return the properties of the rows of a relation, limited to those of a model."""
+        collection = self._collection
+        return Properties(collection.target(collection.relations[relation]), model)
 
     def _check_shown(self, path: str) -> None:
         if not self._are_shown:

@@ -1,6 +1,6 @@
 """Relations in filters: where a relation may stand, and how its conditions are read."""
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from app.errors import InvalidFilter, quote
@@ -71,6 +71,16 @@ class FilteredModel:
                 f" {MAX_RELATION_STEPS} relations, one after the other."
             )
         return replace(found, path=path)
+
+    def usable(self, names: Iterable[str]) -> "Iterator[tuple[str, FilteredModel]]":
+        """Yield those of the relations that filters may use, with the models they lead to."""
+        for name in names:
+            try:
+                found = self.related(name)
+            except InvalidFilter:
+                continue
+            if found is not None:
+                yield name, found
 
 
 # Reads a `where` for the rows of a model.
