@@ -7,9 +7,9 @@ from uuid import uuid4
 from tests.support.live import serve
 from tests.support.waiting import wait_as_told
 
-from .kills import kill_a_worker, kill_repeatedly, kill_the_service
+from .kills import kill_both, run_on_each_place
 from .load import Client, load
-from .places import Place, places
+from .places import Place
 from .report import Report
 
 # Claims of killed processes end after some seconds.
@@ -47,11 +47,7 @@ class PersistentClient(Client):
 
 def run(seconds: float) -> Report:
     """On each database, kill workers for half of the time, and the service for the other half."""
-    report = Report("repeats")
-    with places() as found:
-        for place in found:
-            _kill_under_load(place, seconds / len(found) / 2, report)
-    return report
+    return run_on_each_place("repeats", seconds, _kill_under_load)
 
 
 def _kill_under_load(place: Place, seconds: float, report: Report) -> None:
@@ -60,10 +56,6 @@ def _kill_under_load(place: Place, seconds: float, report: Report) -> None:
         serve(place.folder, place.url, **SETTINGS) as server,
         load(server.url, kind=PersistentClient) as clients,
     ):
-        workers = kill_repeatedly(seconds, clients, lambda: kill_a_worker(server))
-        services = kill_repeatedly(seconds, clients, lambda: kill_the_service(server))
-        report.did(f"{prefix}workers killed", workers)
-        report.did(f"{prefix}services killed", services)
-        clients.report_on(report, prefix)
+        kill_both(server, clients, seconds, report, prefix)
         report.note(f"{prefix}repeated", clients.count("repeated"))
         report.note(f"{prefix}replayed", clients.count("replayed"))
