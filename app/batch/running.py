@@ -1,6 +1,7 @@
 """Running the calls of a batch in one transaction, each as if it were sent alone."""
 
 import json
+import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -29,6 +30,9 @@ from .references import ReferencedValues, fill_argument, fill_body, fill_path
 
 #: How often a batch is run if it meets deadlocks and serialization failures.
 ATTEMPTS = 3
+#: Maximum seconds before the first repetition, twice that before the second, at random: the other
+#: transaction goes on meanwhile, instead of waiting for the same locks again.
+LONGEST_PAUSE = 0.1
 #: Maximum objects in the answers of a batch together: a thousand rows take 8 ms.
 MAX_OBJECTS = 5_000
 # The start of an object in JSON. In texts, quotation marks are escaped.
@@ -63,6 +67,7 @@ def run(app: Flask, calls: Sequence[BatchCall], place: CallPlace) -> bytes:
             # An outer transaction has failed with it.
             if attempt == ATTEMPTS or in_transaction() or not is_conflict(error):
                 raise
+        time.sleep(random.uniform(0, LONGEST_PAUSE) * attempt)  # noqa: S311 - not a secret
         attempt += 1
 
 
