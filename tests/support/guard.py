@@ -3,13 +3,21 @@
 So the others are fast, and run wherever Python does.
 """
 
-import sys
-from collections.abc import Iterator
+import functools
+import os
+import subprocess
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
-STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn"}
+# What starts processes: functions, each by the object that has it and its name. An audit hook would
+# be called for a million other events, too.
+STARTS = [
+    (subprocess.Popen, "__init__"),
+    *((os, name) for name in ("fork", "forkpty", "posix_spawn", "posix_spawnp", "system")),
+]
 
 
 class ProcessGuard:
@@ -17,14 +25,18 @@ class ProcessGuard:
 
     def __init__(self) -> None:
         self._is_active = False
-        # Hooks cannot be removed.
-        sys.addaudithook(self._check)
+        for owner, name in STARTS:
+            setattr(owner, name, self._checked(getattr(owner, name)))
 
-    def _check(self, event: str, arguments: tuple[object, ...]) -> None:
-        if self._is_active and event in STARTS:
-            raise AssertionError(
-                f"this test must be marked live: it starts {arguments[0] if arguments else event}"
-            )
+    def _checked(self, start: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(start)
+        def checked(*arguments: Any, **named: Any) -> Any:
+            if self._is_active:
+                name = f"{start.__module__}.{start.__qualname__}"
+                raise AssertionError(f"this test must be marked live: it calls {name}")
+            return start(*arguments, **named)
+
+        return checked
 
     @contextmanager
     def lifted(self) -> Iterator[None]:
