@@ -8,7 +8,7 @@ one, its modules replace the previous ones.
 import importlib
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.machinery import PathFinder
@@ -110,7 +110,9 @@ def enter(*folders: Path) -> None:
 def forget() -> None:
     """Remove the project's modules and the tables that they define."""
     global _folders, _has_failed
-    tops = {name for name in sys.modules if "." not in name and _is_of_project(name)} | _tops
+    # Resolved once for each folder, because there are hundreds of modules.
+    real = cache(os.path.realpath)
+    tops = {name for name in sys.modules if "." not in name and _is_of_project(name, real)} | _tops
     _tops.clear()
     for name in [name for name in sys.modules if name.partition(".")[0] in tops]:
         del sys.modules[name]
@@ -145,12 +147,12 @@ def _real(folders: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(folder.resolve() for folder in folders))
 
 
-def _is_of_project(name: str) -> bool:
+def _is_of_project(name: str, real: Callable[[str], str]) -> bool:
     """Return True if a top-level module is directly in a folder of the project."""
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
     paths: Iterable[str] = [file] if file else getattr(module, "__path__", ())
-    folders = {place.resolve() for path in paths for place in Path(path).parents[:2]}
+    folders = {Path(real(str(place))) for path in paths for place in Path(path).parents[:2]}
     return not folders.isdisjoint(_folders)
 
 
