@@ -63,22 +63,6 @@ class CommandGroup(AppGroup):
             raise click.ClickException(_database_sentence(error)) from None
 
 
-def unavailable(name: str, problem: str) -> click.Command:
-    """Return a command that is listed with a problem, and fails with it whatever its arguments."""
-
-    def refuse(arguments: tuple[str, ...]) -> None:
-        raise click.ClickException(problem)
-
-    return click.Command(
-        name,
-        callback=refuse,
-        params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)],
-        short_help=problem,
-        add_help_option=False,
-        context_settings={"ignore_unknown_options": True},
-    )
-
-
 def print_rows(names: Sequence[str], rows: Iterable[Sequence[object]], as_json: bool) -> None:
     """Print rows as aligned columns under a header line, or as a JSON array."""
     if as_json:

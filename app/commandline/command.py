@@ -14,7 +14,6 @@ import click
 from flask import Flask
 from flask.cli import FlaskGroup, ScriptInfo, routes_command, shell_command
 
-from app.commands import unavailable
 from app.config import ConfigurationError
 from app.features import FEATURES, commands_of
 from app.problems import describe_error
@@ -114,7 +113,7 @@ def _find_command(name: str) -> click.Command | None:
         return None
     if len(found) > 1:
         packages = ", ".join(sorted(map(_package, found)))
-        return unavailable(name, f"several packages add the command `{name}`: {packages}")
+        return _unavailable(name, f"several packages add the command `{name}`: {packages}")
     return _load(found[0])
 
 
@@ -124,10 +123,26 @@ def _load(point: EntryPoint) -> click.Command:
         command = point.load()
     # Whatever its modules raise; a script among them may exit.
     except (Exception, SystemExit) as error:
-        return unavailable(point.name, f"{origin} cannot be imported: {describe_error(error)}")
+        return _unavailable(point.name, f"{origin} cannot be imported: {describe_error(error)}")
     if not isinstance(command, click.Command):
-        return unavailable(point.name, f"{origin} is no command of click: {point.value}")
+        return _unavailable(point.name, f"{origin} is no command of click: {point.value}")
     return command
+
+
+def _unavailable(name: str, problem: str) -> click.Command:
+    """Return a command that is listed with a problem, and fails with it whatever its arguments."""
+
+    def refuse(arguments: tuple[str, ...]) -> None:
+        raise click.ClickException(problem)
+
+    return click.Command(
+        name,
+        callback=refuse,
+        params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)],
+        short_help=problem,
+        add_help_option=False,
+        context_settings={"ignore_unknown_options": True},
+    )
 
 
 def _is_own(point: EntryPoint) -> bool:
