@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from flask import current_app
 
+from app.config import SCHEMA
 from app.database.ids import app_id_form
 from app.database.metadata import project_tables
 from app.database.session import db
@@ -16,7 +17,7 @@ from app.rest.filters.related import FilteredModel, refusing
 from app.rest.filters.tree import OTHERS
 from app.rest.resource import Resource
 from app.rest.views.collection import usual_endpoints
-from app.settings import Settings, SettingsSchema, is_compatible
+from app.settings import Settings, is_compatible
 from app.users.resource import users
 
 from .bases import OWNER_MAY_CHANGE
@@ -131,7 +132,7 @@ def shipped_names(models: Models, served: Iterable[Resource], settings: Settings
 def _users_path(models: Models, settings: Settings) -> str:
     """Return the path of users: that of the setting, or of the model that extends User."""
     path: str = settings["USERS_PATH"]
-    is_usual = path == SettingsSchema().fields["USERS_PATH"].load_default
+    is_usual = path == SCHEMA.fields["USERS_PATH"].load_default
     return (models.users.path if models.users and is_usual else path).lower()
 
 

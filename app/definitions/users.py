@@ -6,11 +6,11 @@ from dataclasses import replace
 from flask import Flask
 from marshmallow import ValidationError, fields
 
+from app.config import SCHEMA
 from app.rest.endpoint import Endpoint
 from app.rest.relations import Relation
 from app.rest.resource import Resource
 from app.rest.views.collection import declared_endpoints
-from app.settings import SettingsSchema
 from app.users.extension import TAKEN, UsersExtension, problem_of
 from app.users.models import User
 from app.users.resource import declared_users, extended_users, users
@@ -73,7 +73,7 @@ def _calls() -> set[str]:
 
 def _settings(merged: MergedModel) -> Iterator[tuple[str, object]]:
     """Yield the settings equivalent to LoopBack 3's options of User, with their values."""
-    known = SettingsSchema().fields
+    known = SCHEMA.fields
     for option, name in USER_SETTINGS.items():
         setting = merged.setting(option)
         if (value := setting.value) is None:
@@ -94,7 +94,7 @@ def _settings(merged: MergedModel) -> Iterator[tuple[str, object]]:
 
 def make_users(app: Flask, definition: Definition, related: ResolvedRelations) -> Resource:
     """Return the resource of the app's users; settings that were changed take precedence."""
-    usual = SettingsSchema().load({})
+    usual = SCHEMA.load({})
     for name, value in {"USERS_PATH": definition.path, **definition.settings}.items():
         if app.config[name] == usual[name]:
             app.config[name] = value

@@ -219,7 +219,7 @@ class Repository:
             database.execute(statement).all()
 
     def lock_all(self, conditions: Conditions, most: int) -> Sequence[Row]:
-        """Return up to `limit` rows within these conditions by id, locked as by `lock`."""
+        """Return up to `most` rows within these conditions by id, locked as by `lock`."""
         statement = self._all_rows.where(*conditions).order_by(self._by_id).limit(most)
         with connection() as database:
             return database.execute(statement.with_for_update()).all()
