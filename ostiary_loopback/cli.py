@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from app.commands import unavailable
+from app.commandline.command import unavailable
 from app.config import ConfigurationError, require_extra
 
 

@@ -113,7 +113,7 @@ def _find_command(name: str) -> click.Command | None:
         return None
     if len(found) > 1:
         packages = ", ".join(sorted(map(_package, found)))
-        return _unavailable(name, f"several packages add the command `{name}`: {packages}")
+        return unavailable(name, f"several packages add the command `{name}`: {packages}")
     return _load(found[0])
 
 
@@ -123,13 +123,13 @@ def _load(point: EntryPoint) -> click.Command:
         command = point.load()
     # Whatever its modules raise; a script among them may exit.
     except (Exception, SystemExit) as error:
-        return _unavailable(point.name, f"{origin} cannot be imported: {describe_error(error)}")
+        return unavailable(point.name, f"{origin} cannot be imported: {describe_error(error)}")
     if not isinstance(command, click.Command):
-        return _unavailable(point.name, f"{origin} is no command of click: {point.value}")
+        return unavailable(point.name, f"{origin} is no command of click: {point.value}")
     return command
 
 
-def _unavailable(name: str, problem: str) -> click.Command:
+def unavailable(name: str, problem: str) -> click.Command:
     """Return a command that is listed with a problem, and fails with it whatever its arguments."""
 
     def refuse(arguments: tuple[str, ...]) -> None:
