@@ -15,14 +15,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .documents import ROOT
+from .documents import NAMED, ROOT, STEP
 from .waiting import PATIENCE, eventually
 
-STEP = re.compile(
-    r"(?P<before>[^\n]*)\n\n```(?P<language>\w+)\n(?P<text>.*?)^```$|`Ctrl-C`",
-    re.DOTALL | re.MULTILINE,
-)
-NAMED = re.compile(r"(\bto )?`([\w./-]+)`:$")
+STEP_OR_STOP = re.compile(f"{STEP.pattern}|`Ctrl-C`", STEP.flags)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 SERVES = re.compile(r"^(\w+=\S+ )*(ostiary (run|dev)|python neighbours)\b")
 # What ends the output of a command of a shell; no command prints it.
@@ -104,7 +100,7 @@ class Walk:
         """Do what sections of a document say."""
         parts = re.split(r"^##+ (.*)$", (ROOT / document).read_text(), flags=re.MULTILINE)
         for heading in headings:
-            for step in STEP.finditer(parts[parts.index(heading) + 1]):
+            for step in STEP_OR_STOP.finditer(parts[parts.index(heading) + 1]):
                 self._take(step)
 
     def close(self) -> None:
