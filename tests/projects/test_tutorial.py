@@ -1,6 +1,7 @@
 """The food bank of docs/tutorial.md, from the empty folder to two instances."""
 
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -47,10 +48,9 @@ def reader(installed, tmp_path, database):
         WEB_CONCURRENCY="1",
         APP_PASSWORD_HASH='{"time_cost": 1, "memory_cost": 8}',
     )
-    walk = Walk(tmp_path / "food-bank", environment, ports)
-    walk.type(PYTEST)
-    yield walk
-    walk.close()
+    with closing(Walk(tmp_path / "food-bank", environment, ports)) as walk:
+        walk.type(PYTEST)
+        yield walk
 
 
 def test_the_food_bank_is_built_as_printed(reader, chrome):

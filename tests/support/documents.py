@@ -46,12 +46,6 @@ def calls(document: str, heading: str) -> list[tuple[str, str, str, object, str]
     return [(*call, json.loads(body) if body else None, status) for *call, body, status in found]
 
 
-def stated_statuses(document: str, heading: str) -> list[str]:
-    """Return the statuses that a section states below its blocks, for shells without comments."""
-    lines = re.findall(r"^Answers: ([\d, ]+)\.$", section(document, heading), re.MULTILINE)
-    return [status for line in lines for status in line.split(", ")]
-
-
 def run_shell(code: str, folder: Path, **variables: str) -> tuple[list[str], list[str], str]:
     """Run shell code in a folder; return what it says curl prints, what curl printed, and stdout.
 
