@@ -99,6 +99,13 @@ def test_the_model_of_the_document_works_as_printed_beside_the_shop(project):
     assert missing.status_code == 404
 
 
+def test_the_page_of_endpoints_has_the_endpoint_of_the_model():
+    [endpoint] = blocks("docs/endpoints.md", "python")
+    [note] = blocks(DOCUMENT, "python", STEPS)
+
+    assert endpoint in note
+
+
 def test_the_model_in_json_works_as_printed_beside_the_shop(project):
     write_files(JSON, project)
     [note] = blocks(DOCUMENT, "json", "A model in JSON")
