@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from pkgutil import resolve_name
 from urllib.parse import quote
@@ -16,10 +17,11 @@ from flask import Flask
 
 from app.config import configure
 from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
-from tests.support.documents import DOCUMENTS, blocks, run_shell, stated_statuses
+from tests.support.documents import DOCUMENTS, blocks, run_shell
 from tests.support.installation import ROOT, Installation
 from tests.support.live import serve, serve_app
 from tests.support.ports import free_port
+from tests.support.walks import Walk
 from tools.generate import anchor_of, fill
 
 # Lines of a document that needs no contents.
@@ -78,7 +80,6 @@ def test_the_documented_calls_have_the_documented_responses(
         {"results": [{"geometry": {"location": LOCATION}}]}
     )
     sources = blocks("docs/connector.md", "json", "A first data source")[0]
-    tour = "\n".join(blocks("README.md", "sh", "A tour"))
     call = blocks("docs/connector.md", "sh", "Endpoints")[0]
 
     with serve(
@@ -86,13 +87,13 @@ def test_the_documented_calls_have_the_documented_responses(
         f"sqlite:///{tmp_path}/ostiary.sqlite",
         APP_DATA_SOURCES=sources.replace(GEOCODER, server.url),
     ) as service:
-        _, printed, _ = run_shell(tour.replace("http://127.0.0.1:3000", service.url), tmp_path)
+        ports = {"3000": service.url.rpartition(":")[2]}
+        with closing(Walk(tmp_path / "instance", os.environ, ports)) as reader:
+            reader.follow("README.md", "A tour")
         login = {"email": "ada@example.com", "password": "an even quieter harbour"}
         token = requests.post(f"{service.url}/api/users/login", json=login, timeout=60).json()["id"]
         called = run_shell(call, tmp_path, API=f"{service.url}/api", TOKEN=token)
 
-    assert printed == stated_statuses("README.md", "A tour")
-    assert len(printed) >= 10
     assert called[:2] == (["200"], ["200"])
     assert json.loads(called[2]) == LOCATION
 

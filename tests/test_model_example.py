@@ -99,14 +99,21 @@ def test_the_model_of_the_document_works_as_printed_beside_the_shop(project):
     assert missing.status_code == 404
 
 
+def test_the_page_of_endpoints_has_the_endpoint_of_the_model():
+    [endpoint] = blocks("docs/endpoints.md", "python")
+    [note] = blocks(DOCUMENT, "python", STEPS)
+
+    assert endpoint in note
+
+
 def test_the_model_in_json_works_as_printed_beside_the_shop(project):
     write_files(JSON, project)
     [note] = blocks(DOCUMENT, "json", "A model in JSON")
     (project / "models" / "note.json").write_text(note)
-    for text in blocks(DOCUMENT, "json", "Polymorphic relations"):
+    for text in blocks("docs/relations.md", "json", "Polymorphic relations"):
         (project / "models" / f"{json.loads(text)['name']}.json").write_text(text)
     commands, calls = blocks(DOCUMENT, "sh", "A model in JSON")
-    [polymorphic] = blocks(DOCUMENT, "sh", "Polymorphic relations")
+    [polymorphic] = blocks("docs/relations.md", "sh", "Polymorphic relations")
 
     printed = migrate(project, commands)
     with served(project) as api:
@@ -137,7 +144,7 @@ def login(api, name="ada"):
 
 def test_the_documented_receiver_gets_the_event(make_app, caplog):
     namespace = {}
-    exec(blocks(DOCUMENT, "python", "Events")[0], namespace)
+    exec(blocks("docs/events.md", "python")[0], namespace)
     client = make_app().test_client()
     client.post("/api/users", json={"email": "ada@example.com", "password": "a quiet harbour"})
 

@@ -15,18 +15,25 @@ from app.migrate.chains import PRODUCT, newest
 TEMPLATE = Path(__file__).with_name("template")
 SUFFIX, DOT = "-tpl", "dot_"
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}[A-Za-z0-9]|[A-Za-z]")
+# Files of the sample application; other files mark its lines, and those that replace them.
+SAMPLE = ("fixtures", "migrations", "models", "project.py", "tests")
+SAMPLE_LINE, EMPTY_LINE = (re.compile(rf" *@{mark}@$") for mark in ("SAMPLE", "EMPTY"))
 NEXT = """\
 Wrote the project {name}. Next:
   cd {name}
+{commands}
+README.md says what is in it."""
+SAMPLE_COMMANDS = """\
   python -m pip install pytest
   pytest
-  LIBRARIAN_PASSWORD='a quiet harbour at night' ostiary run
-README.md says what is in it."""
+  LIBRARIAN_PASSWORD='a quiet harbour at night' ostiary run"""
+EMPTY_COMMANDS = "  ostiary dev"
 
 
 @click.command()
 @click.argument("name")
-def new(name: str) -> None:
+@click.option("--empty", is_flag=True, help="Leave out the sample application.")
+def new(name: str, empty: bool) -> None:
     """Write a new project into the new folder NAME."""
     folder = Path(name)
     if not NAME.fullmatch(name):
@@ -37,21 +44,26 @@ def new(name: str) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise click.ClickException(f"{name} exists already, and is not an empty folder.")
     try:
-        _write(folder)
+        _write(folder, empty)
     except OSError as error:
         raise click.ClickException(f"{name} cannot be written: {error.strerror}.") from None
-    click.echo(NEXT.format(name=name))
+    commands = EMPTY_COMMANDS if empty else SAMPLE_COMMANDS
+    click.echo(NEXT.format(name=name, commands=commands))
 
 
-def _write(folder: Path) -> None:
+def _write(folder: Path, empty: bool) -> None:
     """Write the files beside a folder, and rename it when it is complete."""
     values = _values(folder.name)
     with TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as parent:
         written = Path(parent, folder.name)
         for path in sorted(TEMPLATE.rglob(f"*{SUFFIX}")):
-            file = written / _target(path)
+            target = _target(path)
+            file = written / target
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(_fill(path.read_text(encoding="utf-8"), values), encoding="utf-8")
+            if empty and target.startswith(SAMPLE):
+                continue
+            text = _lines(path.read_text(encoding="utf-8"), empty)
+            file.write_text(_fill(text, values), encoding="utf-8")
         os.rename(written, folder)
 
 
@@ -59,6 +71,13 @@ def template_text(file: str, name: str) -> str:
     """Return a file of the template, such as `.gitignore`, for a project with this name."""
     path = TEMPLATE / f"{DOT}{file[1:]}{SUFFIX}" if file[0] == "." else TEMPLATE / f"{file}{SUFFIX}"
     return _fill(path.read_text(encoding="utf-8"), _values(name))
+
+
+def _lines(text: str, empty: bool) -> str:
+    """Return the lines of a file for a project with the sample application, or without it."""
+    dropped, kept = (SAMPLE_LINE, EMPTY_LINE) if empty else (EMPTY_LINE, SAMPLE_LINE)
+    lines = (line for line in text.splitlines() if not dropped.search(line))
+    return "".join(f"{kept.sub('', line)}\n" for line in lines)
 
 
 def _target(path: Path) -> str:

@@ -42,7 +42,7 @@ class ProjectSettings(Schema):
         fields.String,
         DENY,
         "Decision on calls of models in JSON without a matching rule: `deny` or, as in LoopBack 3,"
-        " `allow`: [models.md](models.md#calls-that-no-rule-is-about).",
+        " `allow`: [rules.md](rules.md#calls-that-no-rule-is-about).",
         validate=validate.OneOf([DENY, ALLOW]),
     )
     RELATION_PERMISSIONS = setting(
@@ -50,7 +50,7 @@ class ProjectSettings(Schema):
         BOTH,
         "Whose rules decide on calls of relations, and on `include`, that lead to models in JSON:"
         " those of `both` models or, as in LoopBack 3, only those of the `parent`:"
-        " [models.md](models.md#rules-of-relations).",
+        " [relations.md](relations.md#rules-of-relations).",
         validate=validate.OneOf([BOTH, PARENT]),
     )
     SAMPLE_TODOS = setting(
@@ -68,7 +68,8 @@ class ProjectSettings(Schema):
         fields.Dict,
         dict,
         'Methods that all models do not serve, such as `{"updateAll": false}`, as LoopBack 3\'s'
-        " `remoting.sharedMethods`: [models.md](models.md#methods-that-are-switched-off).",
+        " `remoting.sharedMethods`:"
+        " [model-files.md](model-files.md#methods-that-are-switched-off).",
         keys=fields.String(),
         values=fields.Boolean(truthy={True}, falsy={False}),
     )
@@ -96,7 +97,7 @@ class ProjectSettings(Schema):
         fields.String,
         None,
         "The Python file whose function `init_app(app)` adds the project's own code, see"
-        " [models.md](models.md#code-of-a-project); a relative path is in the project"
+        " [project.md](project.md#code-of-a-project); a relative path is in the project"
         " folder. By default `project.py`, where that file exists.",
     )
     TEMPLATES_FOLDER = setting(

@@ -87,7 +87,7 @@ class UserSettings(Schema):
         fields.Dict,
         dict,
         "Further properties of users by name, in LoopBack 3's form, such as"
-        ' `{"company": {"type": "string", "required": true}}`; see [models.md](models.md).',
+        ' `{"company": {"type": "string", "required": true}}`; see [own-users.md](own-users.md).',
         keys=fields.String(),
     )
     REGISTRATION_OPEN = setting(

@@ -211,7 +211,7 @@ def test_a_rule_for_a_role_that_cannot_apply_stops_the_start(make_app):
 
 
 def test_the_role_of_the_document_lets_colleagues_read(serve_notes):  # noqa: F811
-    [code] = blocks("docs/models.md", "python", "Dynamic roles")
+    code = blocks("docs/dynamic-roles.md", "python")[0]
     api = serve_notes(board=code)
     tokens = {}
     for name, realm in (("ada", ""), ("bob", "A"), ("eve", "A")):

@@ -1,11 +1,14 @@
 """Indexes over one or several properties, in LoopBack 3's forms."""
 
+import json
+
 import pytest
 from sqlalchemy import inspect
 
 from app.config import ConfigurationError
 from app.database.metadata import app_metadata
 from app.database.session import db
+from tests.support.documents import blocks
 
 from .library import OPEN
 
@@ -169,3 +172,18 @@ def test_an_option_that_changes_what_an_index_does_is_a_warning(make_models, cap
     make_models({"signUp": sign_up({"x": index}), "shift": SHIFT})
 
     assert f"signUp.json: indexes.x.options.{option}: is without effect" in caplog.text
+
+
+def test_the_documented_forms_are_indexes(make_models):
+    [forms] = blocks("docs/model-files.md", "json", "Indexes and limits")
+    names = ("day", "place", "time", "shiftId", "volunteerId")
+    properties = {name: {"type": "string", "length": 20} for name in names}
+    model = {"name": "booking", "properties": properties, "indexes": json.loads(forms)}
+
+    app = make_models({"booking": {**model, "acls": OPEN}})
+
+    with app.app_context():
+        assert indexes_of("booking") == (
+            {("day", "place"), ("time", "place")},
+            {("shift_id", "volunteer_id")},
+        )

@@ -417,7 +417,7 @@ def test_models_without_polymorphic_children_are_deleted_by_one_statement(galler
 
 @pytest.mark.both_databases
 def test_the_models_in_python_of_the_document_work_as_printed(serve):
-    [code] = blocks("docs/models.md", "python", "Polymorphic relations")
+    [code] = blocks("docs/relations.md", "python", "Polymorphic relations")
     api = serve({}, code={"image": code})
     token = api.logged_in()
     api("POST", "/places", {"title": "Rome"}, token)

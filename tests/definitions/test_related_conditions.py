@@ -447,9 +447,9 @@ def test_a_kept_statement_serves_each_caller_their_own_related_rows(sites):
 @pytest.mark.both_databases
 def test_the_documented_filters_find_the_documented_rows(serve):
     heading = "Conditions on related rows"
-    models = map(json.loads, blocks("docs/models.md", "json", heading))
+    models = map(json.loads, blocks("docs/filters.md", "json", heading))
     rows = re.findall(
-        r"^\| .* \| `GET (/\w+\?filter=.*)` \|$", section("docs/models.md", heading), re.M
+        r"^\| .* \| `GET (/\w+\?filter=.*)` \|$", section("docs/filters.md", heading), re.M
     )
     api = serve({model["name"].lower(): model for model in models})
     token = api.logged_in()

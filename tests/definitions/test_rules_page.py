@@ -7,11 +7,10 @@ import pytest
 
 from app.access.roles import grant
 from app.rest.collection import get_resource
-from tests.support.documents import ROOT, blocks, section
+from tests.support.documents import ROOT, blocks, calls
 
 PAGE = "docs/rules.md"
 RECIPES = re.findall("^### (.*)$", (ROOT / PAGE).read_text(), re.MULTILINE)
-CASE = re.compile(r"^\| (\w+) \| `(\w+) (/\S+)` \| (\d{3}) \|$", re.MULTILINE)
 USERS = {"Ada": (), "Bob": (), "Carol": ("clerk",), "Rita": ("admin",)}
 BODIES = {"POST": {"title": "Evening"}, "PATCH": {"title": "Night"}}
 
@@ -43,11 +42,11 @@ def shifts(serve):
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_recipe_does_what_its_table_says(shifts, recipe):
     [rules] = blocks(PAGE, "json", recipe)
-    cases = CASE.findall(section(PAGE, recipe))
+    cases = calls(PAGE, recipe)
     api, tokens = shifts(json.loads(rules))
 
     answers = [
-        api(verb, path, BODIES.get(verb), token=tokens[caller]) for caller, verb, path, _ in cases
+        api(verb, path, BODIES.get(verb), token=tokens[caller]) for caller, verb, path, *_ in cases
     ]
 
     assert len(cases) > 1

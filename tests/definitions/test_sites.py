@@ -1,4 +1,4 @@
-"""Sites, coordinators, shifts and sign-ups, as docs/models.md has them, with its tests."""
+"""Sites, coordinators, shifts and sign-ups, as the documents have them, with its tests."""
 
 import json
 
@@ -7,16 +7,16 @@ import pytest
 from ostiary.testing import Client, Parallel, Users
 from tests.support.documents import blocks
 
-DOCUMENT = "docs/models.md"
-ROLES, LIMITS = "The coordinators of a site", "Limits"
+ROLES, COORDINATORS = "docs/dynamic-roles.md", "The coordinators of a site"
+LIMITS = "docs/limits.md"
 
 
 @pytest.fixture
 def app(make_models):
     """The app of the models and the code of both sections."""
-    [code, _] = blocks(DOCUMENT, "python", ROLES)
-    sign_up, _ = blocks(DOCUMENT, "json", LIMITS)
-    models = [*map(json.loads, blocks(DOCUMENT, "json", ROLES)), json.loads(sign_up)]
+    [code, _] = blocks(ROLES, "python", COORDINATORS)
+    sign_up, _ = blocks(LIMITS, "json")
+    models = [*map(json.loads, blocks(ROLES, "json", COORDINATORS)), json.loads(sign_up)]
     return make_models({model["name"]: model for model in models}, code={"Shift": code})
 
 
@@ -28,7 +28,7 @@ def client(app):
 
 @pytest.mark.both_databases
 def test_coordinators_write_the_shifts_of_their_site_as_documented(app, client):
-    [_, test] = blocks(DOCUMENT, "python", ROLES)
+    [_, test] = blocks(ROLES, "python", COORDINATORS)
     namespace = {}
     exec(test, namespace)
 
@@ -37,7 +37,7 @@ def test_coordinators_write_the_shifts_of_their_site_as_documented(app, client):
 
 @pytest.mark.both_databases
 def test_a_shift_has_no_more_sign_ups_than_its_capacity_as_documented(app, client):
-    [test] = blocks(DOCUMENT, "python", LIMITS)
+    [test] = blocks(LIMITS, "python")
     namespace = {}
     exec(test, namespace)
 
@@ -45,7 +45,7 @@ def test_a_shift_has_no_more_sign_ups_than_its_capacity_as_documented(app, clien
 
 
 def test_the_error_is_the_documented_one(app, client):
-    _, error = blocks(DOCUMENT, "json", LIMITS)
+    _, error = blocks(LIMITS, "json")
     user = Users(app)
     admin, ada = user(role="admin"), user()
     client.post("/api/sites", json={"name": "North"}, user=admin)

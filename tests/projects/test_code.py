@@ -117,7 +117,7 @@ def test_the_start_stops_without_the_tables_of_a_project(start, make_app):
 
 
 def test_the_documented_project_has_a_route_and_a_command(start):
-    app = start(project=blocks("docs/models.md", "python", "Code of a project")[0])
+    app = start(project=blocks("docs/project.md", "python", "Code of a project")[0])
 
     assert app.test_client().get("/hello").text == "Hello!"
     assert app.test_cli_runner().invoke(args=["greet"]).output == "Hello!\n"

@@ -152,6 +152,29 @@ def test_a_folder_with_files_is_refused_and_an_empty_one_is_filled(runner, tmp_p
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "file", "taken"]
 
 
+def test_an_empty_project_has_no_trace_of_the_sample_application(runner, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    result = runner.invoke(new, ["--empty", NAME])
+
+    project = tmp_path / NAME
+    assert result.output.splitlines()[1:3] == [f"  cd {NAME}", "  ostiary dev"]
+    files = {path for path in project.rglob("*") if path.is_file()}
+    folders = {path.name for path in project.iterdir() if path.is_dir() and not any(path.iterdir())}
+    assert folders == {"fixtures", "migrations", "models", "tests"}
+    assert {"config.py", "README.md", "compose.yaml", "ci.yml"} <= {path.name for path in files}
+    for path in files:
+        text = path.read_text().replace("bookworm", "")
+        assert re.findall("@[A-Z]+@|(?i:librarian|book|review)", text) == [], path
+
+
+@pytest.mark.live
+def test_an_empty_project_is_served(installed, tmp_path):
+    installed.run("ostiary", "new", "--empty", NAME, cwd=tmp_path)
+    with start(installed, "run", tmp_path / NAME) as server:
+        server.wait_for("/ready")
+
+
 def test_a_project_that_cannot_be_written_leaves_nothing(runner, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 

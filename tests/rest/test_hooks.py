@@ -573,7 +573,7 @@ class RoomSchema(Schema):
 
 
 def test_the_hooks_of_the_document_work_as_printed(serve_notes, capsys):  # noqa: F811
-    [code] = blocks("docs/models.md", "python", "Hooks")
+    [code] = blocks("docs/hooks.md", "python")[:1]
     api = serve_notes(code)
     token = api.logged_in()
 
@@ -586,7 +586,7 @@ def test_the_hooks_of_the_document_work_as_printed(serve_notes, capsys):  # noqa
 
 
 def test_the_relation_of_the_document_is_added_to_users(serve_notes):  # noqa: F811
-    [code] = blocks("docs/models.md", "python", "Relations")
+    code = blocks("docs/relations.md", "python")[0]
     api = serve_notes(code)
     token = api.logged_in()
 
@@ -603,7 +603,7 @@ def test_the_hook_of_the_document_that_counts_is_passed_by_no_array_and_no_race(
     serve_notes,  # noqa: F811
     database_url,
 ):
-    [code] = blocks("docs/models.md", "python", "Hooks that count")
+    [code] = blocks("docs/hooks.md", "python", "Hooks that count")
     api = serve_notes(code, {"THREADS": CALLS_AT_ONCE})
     app, token = api.client.application, api.logged_in()
     client, headers = app.test_client(), {"Authorization": token}

@@ -34,7 +34,7 @@ def served(make_app, token):
 
 
 def test_the_repository_of_the_document_keeps_what_is_deleted(serve_notes):  # noqa: F811
-    [code] = blocks("docs/models.md", "python", "Own ways of storing")
+    [code] = blocks("docs/python-models.md", "python", "Own ways of storing")
     api = serve_notes(kept=code)
     token = api.logged_in()
 

@@ -1,5 +1,6 @@
 """The documents and the code in them, as their readers see it."""
 
+import json
 import os
 import re
 import subprocess
@@ -9,6 +10,14 @@ from .installation import ROOT
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+# A block with the line above it, which may name the file: "`models/site.json`:", or, if the block
+# is added to a file, "to `config.py`:".
+STEP = re.compile(
+    r"(?P<before>[^\n]*)\n\n```(?P<language>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
+)
+NAMED = re.compile(r"(\bto )?`([\w./-]+)`:$")
+# A row of a table with calls, whose path may be followed by a body.
+CALL = re.compile(r"^\| (\w+) \| `(\w+) (/\S+)(?: (.*))?` \| (\d{3}) \|$", re.MULTILINE)
 # Every transfer prints its status alone, and no progress.
 CURL_HABITS = 'silent\nwrite-out = "%{stderr}%{http_code}\\n"\n'
 
@@ -25,10 +34,16 @@ def section(document: str, heading: str) -> str:
     return parts[parts.index(heading) + 1]
 
 
-def stated_statuses(document: str, heading: str) -> list[str]:
-    """Return the statuses that a section states below its blocks, for shells without comments."""
-    lines = re.findall(r"^Answers: ([\d, ]+)\.$", section(document, heading), re.MULTILINE)
-    return [status for line in lines for status in line.split(", ")]
+def named_files(text: str) -> dict[str, str]:
+    """Return the blocks of a text whose files are named, by the paths of these files."""
+    steps = [(NAMED.search(step["before"]), step["text"]) for step in STEP.finditer(text)]
+    return {named[2]: code for named, code in steps if named}
+
+
+def calls(document: str, heading: str) -> list[tuple[str, str, str, object, str]]:
+    """Return the calls in the table of a section: caller, verb, path, body and status."""
+    found = CALL.findall(section(document, heading))
+    return [(*call, json.loads(body) if body else None, status) for *call, body, status in found]
 
 
 def run_shell(code: str, folder: Path, **variables: str) -> tuple[list[str], list[str], str]:

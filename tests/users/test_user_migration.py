@@ -16,8 +16,8 @@ from tests.support.databases import migrate as make_database
 from tests.support.documents import blocks
 
 ADA = {"email": "ada@example.com", "password": PASSWORD}
-(CONFIGURATION,) = blocks("docs/models.md", "python", "Users of your own")
-COMMANDS = blocks("docs/models.md", "sh", "Users of your own")[0].splitlines()
+(CONFIGURATION,) = blocks("docs/own-users.md", "python")
+COMMANDS = blocks("docs/own-users.md", "sh")[0].splitlines()
 MISSING = (
     "the database has no users.badge_number, users.balance, users.birthday, users.company,"
     " users.level, users.note, users.tags: run `ostiary db migrate` and `ostiary db upgrade`"
