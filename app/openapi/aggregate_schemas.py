@@ -4,9 +4,10 @@ import re
 
 from app.database.time_units import UNITS
 from app.rest.aggregates.parser import KEYS, MAX_FUNCTIONS, MAX_GROUPS, NAME, ROWS
-from app.rest.aggregates.properties import FUNCTIONS, Properties
+from app.rest.aggregates.properties import Properties
 from app.rest.collection import Collection
 from app.rest.filters.tree import MAX_LIMIT
+from app.rest.functions import FUNCTIONS
 
 from .filter_schemas import ORDER, WHOLE_NUMBER, DocumentPart
 

@@ -12,9 +12,10 @@ from app.rest.filters.kinds import Kind
 from app.rest.filters.parser import parse_filter, parse_where
 from app.rest.filters.searches import count_search
 from app.rest.filters.tree import MAX_LIMIT, Filter, Order, Place, relation_paths
+from app.rest.functions import FUNCTIONS
 
 from .functions import Function, make_function
-from .properties import FUNCTIONS, Properties, Property
+from .properties import Properties, Property
 
 #: Maximum functions of an aggregate.
 MAX_FUNCTIONS = 10

@@ -1,65 +1,21 @@
-"""The properties of a model that aggregates may use, and what each type of them has."""
+"""The properties of a model that aggregates may use."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import Boolean, Date, String, Uuid, func
-from sqlalchemy.types import TypeEngine
+from sqlalchemy import func
 
-from app import ids
-from app.database.columns import AnyColumn, ExactDecimal, GeoPoint, Json, UtcDateTime
-from app.database.ids import IdColumn
-from app.database.time_units import UNITS
+from app.database.columns import AnyColumn
 from app.errors import InvalidFilter, quote
 from app.rest.collection import Collection
 from app.rest.filters.kinds import Kind
 from app.rest.filters.related import FilteredModel
 from app.rest.filters.sql import RelatedSql
 from app.rest.filters.tree import OTHERS, Place
+from app.rest.functions import Uses, uses_of
 from app.rest.rows.values import Element
-
-COUNTS = ("count", "countDistinct")
-FUNCTIONS = (*COUNTS, "sum", "avg", "min", "max")
-
-
-class Uses(NamedTuple):
-    """What the properties of a type are used for: functions, groups, and groups by unit of time."""
-
-    functions: Sequence[str]
-    is_grouped: bool = True
-    units: Sequence[str] = ()
-
-
-NUMBERS = Uses(FUNCTIONS)
-TEXTS = Uses((*COUNTS, "min", "max"))
-TIMES = Uses(TEXTS.functions, units=tuple(UNITS))
-DATES = Uses(TEXTS.functions, units=tuple(unit for unit in UNITS if unit != "hour"))
-# Values without an order, or with one that differs between databases.
-UNORDERED = Uses(COUNTS)
-# Values that databases do not even compare, such as objects and arrays.
-OPAQUE = Uses(("count",), is_grouped=False)
-
-
-def uses_of(type_: TypeEngine[Any]) -> Uses:
-    """Return what properties are used for, by the type of their column."""
-    match type_:
-        case IdColumn():
-            return UNORDERED if type_.form.name == ids.UUID.name else TEXTS
-        case Boolean() | Uuid():
-            return UNORDERED
-        case GeoPoint() | Json():
-            return OPAQUE
-        case UtcDateTime():
-            return TIMES
-        case Date():
-            return DATES
-        case String():
-            return TEXTS
-        case ExactDecimal():
-            return NUMBERS
-    return NUMBERS if type_.python_type in (int, float) else OPAQUE
 
 
 @dataclass(frozen=True)
