@@ -19,8 +19,7 @@ from app.errors import InvalidFilter
 from .filters import kinds
 from .filters.columns import decimal_kind
 from .filters.kinds import Kind
-from .filters.sql import by_code_point
-from .rows.values import Element
+from .filters.sql import Operand, by_code_point
 
 COUNTS = ("count", "countDistinct")
 FUNCTIONS = (*COUNTS, "sum", "avg", "min", "max")
@@ -35,6 +34,8 @@ class Uses(NamedTuple):
 
 
 NUMBERS = Uses(FUNCTIONS)
+# Exact sums that are properties themselves.
+SUMS = Uses((*COUNTS, "sum", "min", "max"))
 TEXTS = Uses((*COUNTS, "min", "max"))
 TIMES = Uses(TEXTS.functions, units=tuple(UNITS))
 DATES = Uses(TEXTS.functions, units=tuple(unit for unit in UNITS if unit != "hour"))
@@ -59,9 +60,10 @@ def uses_of(type_: TypeEngine[Any]) -> Uses:
             return DATES
         case String():
             return TEXTS
-        case ExactDecimal():
-            return NUMBERS
-    return NUMBERS if type_.python_type in (int, float) else OPAQUE
+        case SumType():
+            return SUMS
+    is_number = isinstance(type_, ExactDecimal) or type_.python_type in (int, float)
+    return NUMBERS if is_number else OPAQUE
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,9 @@ def result_of(word: str, values: Result) -> Result:
     """Return the result of a function of values whose type has it."""
     if word in COUNTS:
         return COUNT
-    if word in ("min", "max"):
-        return values
     type_ = values.type
+    if word in ("min", "max") or isinstance(type_, SumType):
+        return values
     if isinstance(type_, ExactDecimal):
         result = SumType(type_.scale if word == "sum" else type_.scale + AVERAGE_DIGITS)
         return Result(result, decimal_kind(result), "{:f}".format)
@@ -107,13 +109,13 @@ def _finite(value: float) -> float:
     return value + 0.0
 
 
-def _sum(values: Element) -> Element:
-    if isinstance(values.type, ExactDecimal):
+def _sum(values: Operand) -> Operand:
+    if isinstance(values.type, ExactDecimal | SumType):
         return ExactSum(values, values.type.scale)
     return ExactSum(values) if values.type.python_type is int else _sum_of_floats(values)
 
 
-def _average(values: Element) -> Element:
+def _average(values: Operand) -> Operand:
     if isinstance(values.type, ExactDecimal):
         return ExactAverage(values, values.type.scale)
     # PostgreSQL's avg squares floats, which may overflow, and makes decimals of integers.
@@ -121,12 +123,12 @@ def _average(values: Element) -> Element:
     return total / func.nullif(func.count(values), 0)
 
 
-def _sum_of_floats(values: Element) -> Element:
+def _sum_of_floats(values: Operand) -> Operand:
     return func.sum(sa.cast(values, sa.Double()))
 
 
 # The functions of values in SQL; texts are compared by code point.
-SQL: dict[str, Callable[[Element], Element]] = {
+SQL: dict[str, Callable[[Operand], Operand]] = {
     "count": func.count,
     "countDistinct": lambda values: func.count(values.distinct()),
     "sum": _sum,

@@ -92,8 +92,16 @@ def parse_aggregate(raw: Mapping[str, object] | None, collection: Collection) ->
         raise InvalidFilter("An aggregate needs groupBy, or a function in aggregate.")
     _check_names([*groups, *functions])
     results = _results(raw, groups, functions)
-    check_cost([replace(rows, where=(*rows.where, *results.where))])
+    check_cost([replace(rows, where=(*rows.where, *results.where)), _read(groups, functions)])
     return Aggregate(rows, groups, functions, results)
+
+
+def _read(groups: Sequence[Group], functions: Sequence[Function]) -> Filter:
+    """Return an order by what groups and functions read of each row, which costs the same."""
+    sources = [group.source for group in groups]
+    sources += [function.source for function in functions if function.source]
+    read = (Order(Place(each.name), is_computed=each.kind.is_computed) for each in sources)
+    return Filter(order=tuple(read))
 
 
 def _groups(given: object, properties: Properties) -> list[Group]:

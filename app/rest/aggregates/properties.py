@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,7 @@ from app.errors import InvalidFilter, quote
 from app.rest.collection import Collection
 from app.rest.filters.kinds import Kind
 from app.rest.filters.related import FilteredModel
-from app.rest.filters.sql import RelatedSql
+from app.rest.filters.sql import Operands, RelatedSql, values
 from app.rest.filters.tree import OTHERS, Place
 from app.rest.functions import Uses, uses_of
 from app.rest.rows.values import Element
@@ -34,11 +35,10 @@ class Property:
         """The name that clients use, such as `site.name`."""
         return str(self.place)
 
-    def sql(self, related: RelatedSql) -> Element:
-        """Return the value to select, of the column's type."""
-        value: Element = self.column
-        if self.place.relations:
-            [value] = related.values(self.place)
+    def sql(self, columns: Operands, related: RelatedSql) -> Element:
+        """Return the value to select, of the column's type, from columns or a related row."""
+        source = related.values if self.place.relations else partial(values, columns=columns)
+        [value] = source(self.place)
         # The value stored for null, if it is not NULL.
         null = self.column.info.get("null")
         return value if null is None else func.nullif(value, null, type_=self.column.type)

@@ -296,7 +296,7 @@ def _order_term(term: object, model: FilteredModel, ignores: Ignores) -> Order |
     if not place.steps and kind.shape is not Shape.SCALAR:
         name = quote(words[0])
         raise InvalidFilter(f"order: {name} has no order; name a path in it, or use near.")
-    return Order(place, direction == "DESC")
+    return Order(place, direction == "DESC", is_computed=kind.is_computed)
 
 
 def _integer(name: str, given: object) -> int:

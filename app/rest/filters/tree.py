@@ -105,6 +105,7 @@ class Order:
     place: Place
     descending: bool = False
     near: Near | None = None
+    is_computed: bool = False
 
 
 @dataclass(frozen=True)
