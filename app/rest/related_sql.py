@@ -33,7 +33,7 @@ from .filters.related import FilteredModel
 from .filters.tree import Filter, Place, Related, RelationPath
 from .relations import BELONGS_TO, HAS_ONE, REFERENCES_MANY, Relation
 from .resource import Resource
-from .rows.computed import ComputedColumn
+from .rows.computed import ComputedColumn, Elements
 from .rows.repository import Repository
 from .rows.values import Condition, Conditions, Element, Statement
 
@@ -102,7 +102,7 @@ class RelatedRowsSql:
     @property
     def columns(self) -> Mapping[str, Element]:
         """What the properties are compared by, in the table or alias."""
-        return {name: self._element(column) for name, column in self.collection.properties.items()}
+        return Elements(self.collection.properties, self._element)
 
     def _element(self, column: AnyColumn) -> Element:
         return column.on(self.table) if isinstance(column, ComputedColumn) else self.on(column)

@@ -1,12 +1,13 @@
 """Computed properties: read-only values that the queries of rows compute."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from sqlalchemy import Column, FromClause, Select
 from sqlalchemy.orm import InstrumentedAttribute
 
+from app.database.columns import AnyColumn
 from app.fields.base import JsonSchema, Parsed
 from app.rest.filters.tree import Where
 from app.rest.functions import Result
@@ -62,6 +63,25 @@ class ComputedColumn(Column[Any]):
         self.on = express
         # Whether the SQL depends on the caller.
         self.is_personal = is_personal
+
+
+class Elements(Mapping[str, Element]):
+    """What properties are compared by; made when it is used, as it may be a large expression."""
+
+    def __init__(
+        self, columns: Mapping[str, AnyColumn], make: Callable[[AnyColumn], Element]
+    ) -> None:
+        """Return the result of `make` for the column of each property."""
+        self._columns, self._make = columns, make
+
+    def __getitem__(self, name: str) -> Element:
+        return self._make(self._columns[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
 
 
 class ComputedField(Parsed[Any]):

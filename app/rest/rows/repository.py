@@ -336,7 +336,8 @@ class Repository:
     def _places(self) -> Mapping[str, int]:
         """The positions of columns in rows, by attribute."""
         names = {id(column): name for name, column in self._table_columns.items()}
-        return {names[id(column)]: place for place, column in enumerate(self.columns)}
+        keys = (names.get(id(column), column.key) for column in self.columns)
+        return {key: place for place, key in enumerate(keys)}
 
     @cached_property
     def _row(self) -> Callable[..., Any]:

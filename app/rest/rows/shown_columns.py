@@ -12,7 +12,7 @@ from app.ids import Id
 from app.rest.filters.columns import is_json, is_text
 from app.rest.filters.tree import Filter
 
-from .computed import ComputedColumn
+from .computed import ComputedColumn, Elements
 from .pages import RowSize, max_characters, size_of_names
 from .values import Element
 
@@ -49,9 +49,7 @@ class ShownColumns:
     @property
     def elements(self) -> Mapping[str, Element]:
         """What conditions and orders compare, by property."""
-        if not self.computed:
-            return self._properties
-        return {name: element_of(column, self._table) for name, column in self._properties.items()}
+        return Elements(self._properties, self._element) if self.computed else self._properties
 
     @property
     def selected(self) -> list[Element]:
@@ -66,10 +64,12 @@ class ShownColumns:
             for name, column in self._properties.items()
         ]
 
+    def _element(self, column: AnyColumn) -> Element:
+        return column.on(self._table) if isinstance(column, ComputedColumn) else column
+
     def _select(self, column: AnyColumn) -> Element:
-        if not isinstance(column, ComputedColumn):
-            return column
-        return column.on(self._table).label(column.key)
+        is_computed = isinstance(column, ComputedColumn)
+        return self._element(column).label(column.key) if is_computed else column
 
     def computed_values(
         self, key: AnyColumn, row_ids: Sequence[Id]
@@ -101,8 +101,3 @@ class ShownColumns:
         if filter_.fields is None:
             return self._costly & {*filter_.withheld} - {*filter_.kept}
         return self._costly - filter_.fields - {*filter_.kept}
-
-
-def element_of(column: AnyColumn, table: FromClause) -> Element:
-    """Return what a column stands for in a table."""
-    return column.on(table) if isinstance(column, ComputedColumn) else column
