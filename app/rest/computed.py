@@ -22,6 +22,7 @@ from sqlalchemy import (
     select,
     true,
 )
+from sqlalchemy.sql.visitors import iterate
 from sqlalchemy.types import NullType, TypeEngine
 
 from app.access.policy import Grant, find_grant, is_in_scope
@@ -38,6 +39,7 @@ from .rows.computed import (
     Computation,
     ComputedColumn,
     ComputedField,
+    Readable,
     RelatedValue,
 )
 from .rows.grants import ALL_ROWS
@@ -119,30 +121,24 @@ def _column(
             computation.result,
             partial(_of_related, collection, computation),
             is_nullable=computation.word != "count",
-            is_personal=computation.visible_to_caller,
+            is_dynamic=computation.visible_to_caller,
             description=computation.description,
         )
     table: FromClause = inspect(collection.resource.model).local_table
-    if isinstance(computation, FunctionType):
-        # The type does not depend on the caller.
-        type_ = _element(computation(lambda _: true()), table).type
+    function: Any = computation if isinstance(computation, FunctionType) else None
 
-        def make() -> Element:
-            return _element(computation(partial(readable, find)), table)
+    def make(readable: Readable) -> Element:
+        return _element(function(readable) if function else computation, table)
 
-    else:
-        element = _element(computation, table)
-        type_ = element.type
-
-        def make() -> Element:
-            return element
-
+    # What the caller may read changes neither the type nor the lists.
+    element = make(lambda _: true())
+    has_lists = any(getattr(part, "expanding", False) for part in iterate(element))
     return ComputedColumn(
         _attribute(name),
-        values_of(type_, row_ids),
-        partial(_in_table, table, make),
+        values_of(element.type, row_ids),
+        partial(_in_table, table, partial(make, partial(_readable, find))),
         is_nullable=True,
-        is_personal=isinstance(computation, FunctionType),
+        is_dynamic=bool(function) or has_lists,
     )
 
 
@@ -199,7 +195,7 @@ def _permission(target: RelatedCollection, method: str) -> Grant | None:
     return grant if grant.decision else None
 
 
-def readable(find: FindCollection, resource: str) -> Condition:
+def _readable(find: FindCollection, resource: str) -> Condition:
     """Return the condition that the caller may read a row of a resource, as `find` would."""
     target = find(resource)
     grant = _permission(target, "find")

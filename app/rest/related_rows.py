@@ -75,7 +75,7 @@ class RelatedRows:
 
     def grants(self, filter_: Filter) -> RelatedGrants:
         """Return the caller's grants for the relations of a filter; raise the access error."""
-        is_general = not self._collection.rows.shown.is_personal
+        is_general = not self._collection.rows.shown.is_dynamic
         if not filter_.relations:
             return NO_GRANTS if is_general else RelatedGrants({}, None)
         found = dict[RelationPath, Grant | None]()
@@ -89,7 +89,7 @@ class RelatedRows:
             target = parent.target(relation)
             grant = grant_to_related(parent, relation, target, ".".join(path))
             found[path] = grant
-            is_general = is_general and not target.rows.shown.is_personal
+            is_general = is_general and not target.rows.shown.is_dynamic
             if grant is None:
                 general[path] = None
             elif form := general_form(grant, target.rows.owner):

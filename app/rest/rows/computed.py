@@ -54,15 +54,15 @@ class ComputedColumn(Column[Any]):
         result: Result,
         express: Callable[[FromClause], Element],
         is_nullable: bool,
-        is_personal: bool,
+        is_dynamic: bool,
         description: str = "",
     ) -> None:
         """`express` returns the value for the rows of the model's table, or of an alias of it."""
         super().__init__(name, result.type, nullable=is_nullable)
         self.result, self.text = result, description
         self.on = express
-        # Whether the SQL depends on the caller.
-        self.is_personal = is_personal
+        # Whether statements with it cannot be kept: it depends on the caller, or has lists.
+        self.is_dynamic = is_dynamic
 
 
 class Elements(Mapping[str, Element]):

@@ -150,7 +150,7 @@ class Repository:
     def get(self, row_id: Id, conditions: Conditions) -> Row | None:
         """Return one row within these conditions, or None."""
         conditions = list(conditions)
-        if not conditions and not self.shown.is_personal:
+        if not conditions and not self.shown.is_dynamic:
             row: Row | None = self._row_by_id.first({"row": row_id})
             return row
         statement = self.all_rows().where(self.key == row_id, *conditions)
@@ -158,7 +158,7 @@ class Repository:
 
     def all_rows(self) -> Statement:
         """Return the statement for all rows."""
-        return self._select_all() if self.shown.is_personal else self._all_rows
+        return self._select_all() if self.shown.is_dynamic else self._all_rows
 
     @cached_property
     def _all_rows(self) -> Statement:
@@ -169,7 +169,7 @@ class Repository:
 
     def read(self, row_id: Id, grant: Grant) -> Row | None:
         """Return one row that a grant covers, or None."""
-        if grant.only_own and self.owner is not None and not self.shown.is_personal:
+        if grant.only_own and self.owner is not None and not self.shown.is_dynamic:
             row: Row | None = self._row_of_owner.first({"row": row_id, "owner": grant.user_id})
             return row
         return self.get(row_id, grant.scope(self.owner))

@@ -29,8 +29,8 @@ class ShownColumns:
         self.all = list(properties.values())
         self.computed = [column for column in self.all if isinstance(column, ComputedColumn)]
         self.stored = [column for column in self.all if not isinstance(column, ComputedColumn)]
-        # Whether what is selected depends on the caller.
-        self.is_personal = any(column.is_personal for column in self.computed)
+        # Whether statements that select them cannot be kept.
+        self.is_dynamic = any(column.is_dynamic for column in self.computed)
         self._text_columns = [
             place
             for place, column in enumerate(self.all)

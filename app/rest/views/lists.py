@@ -66,7 +66,7 @@ class ListQuery:
         values = {"limit_": self._most, "parent": parent_id}
         filter_ = self.filter_
         related = NO_GRANTS
-        if filter_.relations or self._rows.shown.is_personal:
+        if filter_.relations or self._rows.shown.is_dynamic:
             related = self._rows.relations.grants(filter_)
         return self._statement.read(grant, values, self._characters, self._read, related)
 

@@ -213,7 +213,7 @@ def _read(include: Include, ids: Counter[Id], name: str, budget: Budget) -> Foun
     values = {IDS: [id for id in ids if id is not None], "limit_": budget.objects + 1}
     grant, rows, filter_ = include.grant(), include.target.rows, include.filter_
     related = NO_GRANTS
-    if filter_.relations or rows.shown.is_personal:
+    if filter_.relations or rows.shown.is_dynamic:
         related = rows.relations.grants(filter_)
     if grant is None:
         return Found([], [])
