@@ -192,17 +192,21 @@ class Step(NamedTuple):
 
     def function(self, value: Element, met: Sequence[Condition]) -> Element:
         """Return a function of those rows of a row of the parent that meet conditions."""
-        if self.relation.through is not None:
-            found = (
-                select(value).select_from(self.rows.table).where(self._key.in_(self._linked_ids))
-            )
-            found = found.where(*self.conditions).correlate_except(self.rows.table)
-        else:
-            found = self._correlated(value)
+        found = select(value).select_from(self.rows.table)
+        found = found.where(*self._belonging, _as_one(*self.conditions, *met))
         if self.relation.kind == HAS_ONE:
             key = self.rows.on(self.rows.collection.rows.key)
-            found = found.where(key == self.first(key))
-        return found.where(*met).scalar_subquery()
+            first = select(key).where(*self._belonging, _as_one(*self.conditions))
+            first = first.order_by(*self.order).limit(1).correlate_except(self.rows.table)
+            found = found.where(key == first.scalar_subquery())
+        return found.correlate_except(self.rows.table).scalar_subquery()
+
+    @property
+    def _belonging(self) -> list[Condition]:
+        """The conditions that a row belongs to a row of the parent."""
+        if self.relation.through is not None:
+            return [self._key.in_(self._linked_ids)]
+        return [self._key == self._held, *self._of_type]
 
     @property
     def _linked_ids(self) -> Statement:
@@ -217,8 +221,8 @@ class Step(NamedTuple):
 
     def _correlated(self, value: Element) -> Statement:
         """Return the statement for a value of the rows that belong to a row of the parent."""
-        found = select(value).select_from(self.rows.table).where(self._key == self._held)
-        found = found.where(*self._of_type, *self.conditions)
+        found = select(value).select_from(self.rows.table)
+        found = found.where(*self._belonging, *self.conditions)
         return found.correlate_except(self.rows.table)
 
     @property
@@ -245,3 +249,11 @@ class Step(NamedTuple):
             return []
         column = self.rows.on(self.rows.collection.rows.column(relation.discriminator))
         return [column == relation.type_name]
+
+
+def _as_one(*conditions: Condition) -> Condition:
+    """Return the conditions as one for which no index is used.
+
+    SQLite would use that of an owner, which may lead to all rows, for each row of the parent.
+    """
+    return and_(true(), *conditions).is_(true())
