@@ -59,8 +59,8 @@ WRITERS: dict[type, Callable[[Any], object]] = {
     bool: bool,
     str: str,
 }
-#: The largest number whose sum a computed property has; a sum with larger ones is null, as it may
-#: be larger than a number can be.
+#: The largest number that a sum of numbers adds in a computed property; with larger ones, it is
+#: null, as no number may hold it.
 MAX_SUMMED = 1e290
 
 
