@@ -27,6 +27,7 @@ from sqlalchemy.types import NullType, TypeEngine
 
 from app.access.policy import Grant, find_grant, is_in_scope
 from app.config import ConfigurationError
+from app.database.ids import RowId
 from app.fields.base import Date, Number, Schema, Timestamp, Uuid
 from app.fields.base import Decimal as DecimalField
 from app.ids import IdForm
@@ -68,9 +69,11 @@ def values_of(type_: TypeEngine[Any], row_ids: IdForm) -> Result:
     """Return the values of a type; raise ValueError for one that properties cannot have."""
     if isinstance(type_, NullType):
         raise ValueError("the type of its values is unknown; set it with cast or type_coerce")
-    if type_.python_type not in WRITERS:
+    # Ids of the type ID_TYPE know it in the context of an app only.
+    python_type = row_ids.python_type if isinstance(type_, RowId) else type_.python_type
+    if python_type not in WRITERS:
         raise ValueError(f"there are no computed properties of the type {type_!r}")
-    return Result(type_, kind_of(type_, row_ids), WRITERS[type_.python_type])
+    return Result(type_, kind_of(type_, row_ids), WRITERS[python_type])
 
 
 def result_of_related(word: str, values: Result | None) -> Result:
