@@ -60,7 +60,7 @@ def _group_schema(properties: Properties) -> DocumentPart:
     uses = properties.uses()
     related = dict(properties.related())
     for relation, target in related.items():
-        uses |= {f"{relation}.{name}": use for name, use in target.uses().items()}
+        uses |= {f"{relation}.{name}": use for name, use in target.related_uses().items()}
     names = [name for name, use in uses.items() if use.is_grouped]
     units = {name: {"enum": list(use.units)} for name, use in uses.items() if use.units}
     paths = [

@@ -105,8 +105,6 @@ CALLS = [
     ("/rooms/aggregate", {"filter": {"groupBy": "myStars"}}),
     ("/notes", {"filter": {"include": "room"}}),
     ("/notes", {"filter": {"where": {"room": {"mine": {"lt": 2}}}}}),
-    ("/notes", {"filter": {"order": "room.myStars"}}),
-    ("/notes/aggregate", {"filter": {"groupBy": "room.mine", "aggregate": {"n": {"count": "*"}}}}),
 ]
 
 

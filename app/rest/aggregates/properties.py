@@ -12,6 +12,7 @@ from app.database.columns import AnyColumn
 from app.errors import InvalidFilter, quote
 from app.rest.collection import Collection
 from app.rest.filters.kinds import Kind
+from app.rest.filters.parser import check_related
 from app.rest.filters.related import FilteredModel
 from app.rest.filters.sql import Operands, RelatedSql, values
 from app.rest.filters.tree import OTHERS, Place
@@ -66,6 +67,11 @@ class Properties:
         columns = self._collection.properties
         return {name: uses_of(columns[name].type) for name in self.names if self._are_shown}
 
+    def related_uses(self) -> dict[str, Uses]:
+        """Return what the properties of rows to which a relation leads are used for."""
+        kinds, uses = self._model.properties, self.uses()
+        return {name: use for name, use in uses.items() if not kinds[name].is_computed}
+
     def related(self) -> Iterator[tuple[str, "Properties"]]:
         """Yield the relations to one that lead to rows with properties, with these."""
         names = self._collection.shown_relations if self._are_shown else ()
@@ -89,7 +95,9 @@ class Properties:
         related = self._follow(path, first) if dot else None
         if related is None:
             return self.find(path, name)
-        return related.find_related(f"{path}.{first}", rest).after(first)
+        found = related.find_related(f"{path}.{first}", rest)
+        check_related(f"{path}.{first}.{rest}", found.kind)
+        return found.after(first)
 
     def _follow(self, path: str, name: str) -> "Properties | None":
         """Return the properties of the row that a relation leads to; None if there is no relation.

@@ -197,7 +197,20 @@ def read_place(name: str, model: FilteredModel) -> tuple[Place, Kind]:
             f"'{quote(name)}': {first} leads to many rows, which have no single value."
         )
     inner, kind = read_place(rest, related)
+    check_related(name, kind)
     return replace(inner, relations=(first, *inner.relations)), kind
+
+
+def check_related(name: str, kind: Kind) -> None:
+    """Raise InvalidFilter for a computed property of a related row as an order or a group.
+
+    It would be computed for each row that leads to the related one, and not once for this one.
+    """
+    if kind.is_computed:
+        raise InvalidFilter(
+            f"'{quote(name)}' is computed: it orders and groups the rows that have it, and not"
+            " those that lead to them."
+        )
 
 
 def _check_no_relation(name: str, model: FilteredModel) -> None:
