@@ -269,3 +269,45 @@ def test_the_document_describes_computed_properties(rota):
     assert {*COMPUTED} <= schemas["ShiftWhere"]["properties"].keys()
     sums = schemas["ShiftAggregate"]["properties"]["aggregate"]["additionalProperties"]
     assert "taken" in sums["properties"]["sum"]["enum"]
+
+
+# Types of properties whose values have an order, each with two values in this order.
+ORDERED = {
+    "text": ({"type": "string"}, "B", "a"),
+    "kind": ({"type": "string", "enum": ["z", "b"]}, "b", "z"),
+    "whole": ({"type": "integer"}, -3, 2**53 - 1),
+    "float": ({"type": "number"}, -0.5, 7),
+    "price": ({"type": "decimal", "precision": 12, "scale": 3}, "-1.500", "10.250"),
+    "at": ({"type": "date"}, "2026-01-02T03:04:05.678Z", "2026-11-02T03:04:05.000Z"),
+    "day": ({"type": "dateonly"}, "2026-01-02", "2026-02-01"),
+    "ref": ({"type": "objectid"}, "507f1f77bcf86cd799439011", "507f1f77bcf86cd799439012"),
+    "id": (None, 1, 2),
+    "shiftId": (None, 1, 1),
+}
+
+
+def test_the_extremes_of_each_type_have_the_form_of_their_properties(serve):
+    sign_up = {**SIGN_UP, "properties": {name: type_ for name, (type_, *_) in ORDERED.items()}}
+    del sign_up["properties"]["id"], sign_up["properties"]["shiftId"]
+    properties = {
+        f"{name}{word}": {"computed": {word: f"signUps.{name}"}}
+        for name in ORDERED
+        for word in ("min", "max")
+    }
+    api = serve({"shift": {**SHIFT, "properties": properties}, "sign-up": sign_up})
+    rota = Rota(api)
+    rota("POST", "/shifts", {})
+    stored = {name: values for name, (type_, *values) in ORDERED.items() if type_}
+    for place in (0, 1):
+        rota.sign_up(1, {name: values[place] for name, values in stored.items()})
+    rota.sign_up(1, {})
+
+    shown = rota("GET", "/shifts/1").json
+
+    ends = {name: (shown[f"{name}min"], shown[f"{name}max"]) for name in stored}
+    assert ends == {name: tuple(values) for name, values in stored.items()}
+    assert (shown["idmin"], shown["idmax"], shown["shiftIdmax"]) == (1, 3, 1)
+    for name, (least, most) in stored.items():
+        for where in ({f"{name}max": most}, {f"{name}min": {"lt": most}}):
+            assert len(rota.find(where=where).json) == 1, where
+        assert rota.find(where={f"{name}max": least}).json == []

@@ -4,9 +4,12 @@ import json
 
 import pytest
 
+from app.database.session import db
 from app.rest.collection import get_resource
+from tests.support.rows import statements
 
 from .library import OPEN, OWNED, rule
+from .test_related_plans import plan_of
 
 pytestmark = pytest.mark.both_databases
 
@@ -36,8 +39,8 @@ NOTE = {
     "name": "Note",
     "properties": {"stars": "integer", "secret": {"type": "integer", "hidden": True}},
     "relations": {
-        "room": {"type": "belongsTo", "model": "Room"},
         "owner": {"type": "belongsTo", "model": "user", "foreignKey": "ownerId"},
+        "room": {"type": "belongsTo", "model": "Room"},
     },
     "acls": OWNED,
 }
@@ -201,3 +204,19 @@ def test_a_declaration_may_use_hidden_properties_and_be_hidden_itself(serve):
             assert answer.status_code == 400
     related = {"filter": json.dumps({"where": {"room": {"guarded": 3}}})}
     assert api("GET", "/notes", token=token, query_string=related).status_code == 400
+
+
+@pytest.mark.only_on("sqlite")
+def test_rows_of_one_owner_are_found_by_the_parent(house):
+    app = house.api.client.application
+    house.note("ada")
+    with statements(app) as sent:
+        house.ask("ada", "/rooms", filter={"fields": ["mine"]})
+    [statement] = [each for each in sent if "note AS" in each]
+
+    with app.app_context(), db.engine.connect() as connection:
+        plan = plan_of(connection, statement)
+
+    # An index of owners may lead to all notes, for each room.
+    assert any("note_room_id" in step for step in plan), plan
+    assert not any("note_owner_id" in step for step in plan), plan
