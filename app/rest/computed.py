@@ -91,6 +91,8 @@ def computed_columns(
     Raises ConfigurationError for invalid ones.
     """
     resource, found = collection.resource, dict[str, ComputedColumn]()
+    if not resource.computed:
+        return found
     attributes = {*inspect(resource.model).columns.keys()}
     fields = {field.data_key or key for key, field in resource.schema().fields.items()}
     for name, computation in resource.computed.items():

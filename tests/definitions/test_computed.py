@@ -254,6 +254,28 @@ def test_a_sum_that_no_number_holds_is_null(rota):
     assert rota("GET", "/shifts/2").json["points"] == 2**54 - 2
 
 
+def test_sums_of_sums_are_exact_whatever_their_sign(rota):
+    rota.sign_up(2, {"points": -(2**53 - 1), "price": "-0.70"}, {"points": -(2**52), "price": "0"})
+
+    functions = {name: {"sum": name} for name in ("points", "paid")}
+    totals = rota.find("/shifts/aggregate", aggregate=functions).json
+    of_none = rota.find("/shifts/aggregate", where={"id": 7}, aggregate=functions).json
+
+    assert totals == [{"points": 2 - 2**52, "paid": "-0.40"}]
+    assert of_none == [{"points": None, "paid": None}]
+
+
+def test_the_admin_page_is_told_that_they_cannot_be_written(rota):
+    runner = rota.api.client.application.test_cli_runner()
+    runner.invoke(args=["roles", "grant", "ada@example.com", "admin"])
+
+    models = {model["name"]: model for model in rota("GET", "/admin/models").json}
+
+    shown = models["Shifts"]["schema"]["properties"]
+    assert all(shown[name]["readOnly"] for name in COMPUTED)
+    assert {*COMPUTED}.isdisjoint(models["Shifts"]["createSchema"]["properties"])
+
+
 def test_the_document_describes_computed_properties(rota):
     schemas = rota("GET", "/openapi.json").json["components"]["schemas"]
     shown = schemas["Shift"]["properties"]
