@@ -12,7 +12,12 @@ from app.datasources.connectors import set_aside_others
 from app.observability import origin
 from app.rest import routing
 from app.rest.shared_methods import check_setting
-from app.rest.views.registration import check_limits, check_relations, find_dependents
+from app.rest.views.registration import (
+    check_computed,
+    check_limits,
+    check_relations,
+    find_dependents,
+)
 from app.storage import separate_stores
 
 from . import config, openapi, project_modules
@@ -61,6 +66,7 @@ def create_app(
     check_setting(app)
     check_relations(app)
     check_limits(app)
+    check_computed(app)
     find_dependents(app)
     database.check_own_tables(app)
     openapi.init_app(app)

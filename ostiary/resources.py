@@ -6,7 +6,7 @@ A file of the project's folder `models` declares a table, a schema and a resourc
     from collections.abc import Sequence
 
     from flask import Flask
-    from sqlalchemy import ForeignKey, String
+    from sqlalchemy import ForeignKey, Select, String, func, select
     from sqlalchemy.orm import Mapped, mapped_column
 
     from ostiary import fields
@@ -19,6 +19,7 @@ A file of the project's folder `models` declares a table, a schema and a resourc
         DeleteEvent,
         Limit,
         LoadEvent,
+        Readable,
         Relation,
         Repository,
         Resource,
@@ -121,6 +122,13 @@ A file of the project's folder `models` declares a table, a schema and a resourc
         "allEditions": embeds_many("editions"),
     }
 
+
+    def lent(readable: Readable) -> Select[tuple[int]]:
+        '''Return the number of loans that the caller may read.'''
+        lent = select(func.count()).where(Loan.book_id == Book.id)
+        return lent.where(readable("loans"))
+
+
     authors = Resource(
         name="authors",
         singular="author",
@@ -143,6 +151,7 @@ A file of the project's folder `models` declares a table, a schema and a resourc
             allow(ADMIN),
         ],
         relations=relations_of_books,
+        computed={"lent": lent},
         repository=BookRows,
     )
     loans = Resource(
@@ -237,6 +246,7 @@ from app.rest.relations import (
     references_many,
 )
 from app.rest.resource import Resource
+from app.rest.rows.computed import Readable
 from app.rest.rows.hooks import DeleteEvent, LoadEvent, SaveEvent
 from app.rest.rows.limits import Limit
 from app.rest.rows.repository import Repository
@@ -249,6 +259,7 @@ __all__ = [
     "DeleteEvent",
     "Limit",
     "LoadEvent",
+    "Readable",
     "Relation",
     "Repository",
     "Resource",

@@ -82,13 +82,14 @@ def _encode(units: int) -> str:
 
 
 class ExactSum(FunctionElement[Decimal]):
-    """The sum of integers, or of decimals with `scale` digits after the point."""
+    """The sum of integers, or of decimals or sums with `scale` digits after the point."""
 
     inherit_cache = True
 
     def __init__(self, values: ColumnElement[Any], scale: int = 0) -> None:
         super().__init__(values)
         self.type = SumType(scale)
+        self.is_of_sums = isinstance(values.type, SumType)
 
 
 class ExactAverage(FunctionElement[Decimal]):
@@ -116,7 +117,10 @@ def _sum(element: ExactSum, compiler: SQLCompiler, **options: object) -> str:
 
 @compiles(ExactSum, "sqlite")
 def _sum_of_halves(element: ExactSum, compiler: SQLCompiler, **options: object) -> str:
-    high, low = _halves(compiler.process(element.clauses, **options))
+    values = compiler.process(element.clauses, **options)
+    if element.is_of_sums:
+        return f"sum_of_sums({values})"
+    high, low = _halves(values)
     carried = f"{high} + ({low} >> 32) + {OFFSET >> 32}"
     text = f"printf('%016x%08x', {carried}, {low} & {LOW})"
     return f"CASE WHEN {high} IS NOT NULL THEN {text} END"
@@ -157,6 +161,7 @@ def _halves(values: str) -> tuple[str, str]:
 def add_functions(connection: sqlite3.Connection) -> None:
     """Add the functions that the SQL for SQLite calls."""
     connection.create_function("exact_average", 3, _exact_average, deterministic=True)
+    connection.create_aggregate("sum_of_sums", 1, _SumOfSums)  # type: ignore[arg-type]
 
 
 def _exact_average(high: int | None, low: int, count: int) -> str | None:
@@ -166,3 +171,19 @@ def _exact_average(high: int | None, low: int, count: int) -> str | None:
     total = ((high << 32) + low) * 10**AVERAGE_DIGITS
     rounded = (2 * abs(total) + count) // (2 * count)
     return _encode(rounded if total >= 0 else -rounded)
+
+
+class _SumOfSums:
+    """The sum of sums in the form of SumType."""
+
+    def __init__(self) -> None:
+        self._units: int | None = None
+
+    def step(self, value: str | None) -> None:
+        """Add a sum; NULL counts as none."""
+        if value is not None:
+            self._units = (self._units or 0) + int(value, 16) - OFFSET
+
+    def finalize(self) -> str | None:
+        """Return the sum; NULL of no sums."""
+        return None if self._units is None else _encode(self._units)

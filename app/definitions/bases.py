@@ -12,6 +12,7 @@ from app.properties.declaration import Declaration, JsonObject
 from app.properties.properties import MAPPINGS, Property, read_property
 from app.times import now
 
+from .computed import is_computed
 from .files import CONFIG, Source
 from .switches import Switches
 
@@ -86,7 +87,9 @@ class MergedModel:
     root: str = PERSISTED[0]
     # The models in JSON that it extends.
     bases: frozenset[str] = frozenset()
+    # The properties that are stored, and those that are computed.
     properties: dict[str, Declaration] = field(default_factory=dict)
+    computed: dict[str, Declaration] = field(default_factory=dict)
     relations: dict[str, Declaration] = field(default_factory=dict)
     acls: list[Declaration] = field(default_factory=list)
     # All other keys.
@@ -118,6 +121,8 @@ def merge(source: Source, sources: Mapping[str, Source]) -> MergedModel:
     merged = MergedModel(source, root, frozenset(base.name for base in chain[1:]))
     for model in reversed(chain):
         _extend(merged, model.declared)
+    names = [name for name, property_ in merged.properties.items() if is_computed(property_)]
+    merged.computed = {name: merged.properties.pop(name) for name in names}
     return merged
 
 

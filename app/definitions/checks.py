@@ -11,7 +11,7 @@ from app.database.session import db
 from app.errors import InvalidFilter
 from app.properties.properties import MAPPINGS
 from app.rest.filters.columns import visible
-from app.rest.filters.kinds import OBJECT
+from app.rest.filters.kinds import OBJECT, OPAQUE
 from app.rest.filters.parser import lenient, read_filter
 from app.rest.filters.related import FilteredModel, refusing
 from app.rest.filters.tree import OTHERS
@@ -43,7 +43,7 @@ def check(models: Models, resolved: Mapping[str, ResolvedRelations], usual: Reso
     """
     for definition in models.definitions.values():
         _check_scope(definition)
-    _check_limits(models)
+    _check_stored(models)
     for definition in models.stored:
         owner = None if definition is models.users else resolved[definition.name].owner
         check_owner_may_change(definition, owner)
@@ -52,14 +52,16 @@ def check(models: Models, resolved: Mapping[str, ResolvedRelations], usual: Reso
             _check_methods(definition, models, resolved[definition.name], usual)
 
 
-def _check_limits(models: Models) -> None:
-    """Report limits on rows that the service does not store, and on users."""
+def _check_stored(models: Models) -> None:
+    """Report limits and computed properties of rows that are not stored here, and of users."""
     for definition in models.with_users:
-        if definition.limits and definition.name not in models.definitions:
-            place = definition.at("limits")
-            place.add(
-                "are not possible: users have none, nor have rows that are not in the database"
-            )
+        if definition.name in models.definitions:
+            continue
+        reason = "users have none, nor have rows that are not in the database"
+        if definition.limits:
+            definition.at("limits").add(f"are not possible: {reason}")
+        for computed in definition.computed.values():
+            computed.declared.add(f"is not possible: {reason}")
 
 
 def check_owner_may_change(definition: Definition, owner: str | None) -> None:
@@ -77,11 +79,14 @@ def _check_scope(definition: Definition) -> None:
     if definition.is_open:
         kinds[OTHERS] = OBJECT
     shown = {key: value for key, value in definition.scope.items() if key != "where"}
-    related = refusing(definition.relations)
+    fields = {"fields": shown.pop("fields", None)}
+    related = refusing(definition.relations, definition.computed)
     try:
         # Conditions may use properties that clients do not see.
         read_filter({"where": definition.scope.get("where")}, FilteredModel(kinds, related))
         read_filter(shown, FilteredModel(visible(kinds, definition.visibility), related))
+        kinds |= dict.fromkeys(definition.computed, OPAQUE)
+        read_filter(fields, FilteredModel(visible(kinds, definition.visibility), related))
     except InvalidFilter as error:
         definition.at("scope").add(str(error.description))
 

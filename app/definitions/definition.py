@@ -21,6 +21,7 @@ from app.rest.rows.limits import Limit
 from app.rest.visibility import Visibility
 
 from .bases import OTHER_NAMES, OWNER_MAY_CHANGE, USER, USER_SETTINGS, MergedModel, read_times
+from .computed import DeclaredComputed, read_all_computed
 from .files import CONFIG, Source
 from .indexes import DeclaredIndex, read_indexes, with_index_length
 from .keys import FORCE_ID, IdProperty, belongs_to, polymorphic_keys, take_id
@@ -91,6 +92,8 @@ class Definition:
     indexes: Sequence[DeclaredIndex] = ()
     # How many rows may belong to one row of another model.
     limits: Sequence[Limit] = ()
+    # The computed properties, as declared.
+    computed: Mapping[str, DeclaredComputed] = field(default_factory=dict)
     # The properties that hold the data of relations.
     held: set[str] = field(default_factory=set)
     hidden: frozenset[str] = frozenset()
@@ -193,6 +196,8 @@ def read_definition(merged: MergedModel) -> Definition:
     id_property = take_id(merged, properties)
     hidden |= declared_hidden & {id_property.name}
     hidden |= _not_included(merged.relations)
+    computed = read_all_computed(merged.computed)
+    hidden |= {name for name, each in computed.items() if each.is_hidden}
     plural = _plural(declared, source.name)
     table, table_key = _table(settings, source.name)
     definition = Definition(
@@ -207,6 +212,9 @@ def read_definition(merged: MergedModel) -> Definition:
         declared={name: property_.value for name, property_ in merged.properties.items()},
         indexes=indexes,
         limits=read_limits(declared["limits"]),
+        computed=computed,
+        own_names=frozenset(computed),
+        own_columns=frozenset(each.column for each in computed.values()),
         relations=merged.relations,
         acls=merged.acls,
         hidden=hidden,
@@ -259,6 +267,10 @@ def _check_columns(definition: Definition) -> None:
             its = f"the column of {name}" if is_time else f"its column {column}"
             place.add(f"{its} is that of {other} too")
         taken[column] = name
+    for name, computed in definition.computed.items():
+        if other := taken.get(computed.column):
+            definition.at(f"properties.{name}").add(f"its name is that of {other} too")
+        taken[computed.column] = name
 
 
 def _plural(declared: Declaration, name: str) -> str:
@@ -316,7 +328,8 @@ def _property_names(
         keys = {relation.key for relation in belongs_to(merged.relations)}
         keys |= {key for pair in polymorphic_keys(merged.relations) for key in pair}
         keys |= merged.relations.keys()
-        for name in sorted(set(names) - {"id", *merged.properties, *times, *keys}):
+        known = {"id", *merged.properties, *merged.computed, *times, *keys}
+        for name in sorted(set(names) - known):
             _report_unknown(name, merged, declared)
     return frozenset(names)
 
@@ -327,7 +340,7 @@ def _not_included(relations: Mapping[str, Declaration]) -> set[str]:
 
 
 def _report_unknown(name: str, merged: MergedModel, declared: Declaration) -> None:
-    meant = suggest(name, merged.properties, MISSPELT)
+    meant = suggest(name, {**merged.properties, **merged.computed}, MISSPELT)
     report = declared.add if meant else declared.warn
     report(f"there is no property {name!r}{meant}")
 

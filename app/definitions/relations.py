@@ -219,7 +219,7 @@ def _warn_of_ignored(relation: Declaration) -> None:
 def _unserved(definition: Definition, name: str, relation: Declaration) -> str:
     """Return why a relation cannot be served; empty if it can."""
     declared = relation.mapping
-    if name in {*definition.properties, *definition.calls}:
+    if name in {*definition.properties, *definition.computed, *definition.calls}:
         return "there is a property or a call of this name"
     if not re.fullmatch(r"[A-Za-z_][\w-]*", name, re.ASCII):
         return "its name cannot stand in a path"

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from flask import Flask
 from sqlalchemy import Column, ForeignKey, Index, MetaData, Table, UniqueConstraint
@@ -18,6 +19,7 @@ from app.fields.base import Id, Schema
 from app.properties.properties import Property
 from app.rest.endpoint import Endpoint
 from app.rest.resource import Resource
+from app.rest.rows.computed import RelatedValue
 from app.rest.rows.json_values import OTHERS_ATTRIBUTE, OpenSchema
 from app.rest.views.collection import declared_endpoints
 
@@ -176,6 +178,7 @@ def make_resource(
     model: type[object],
     related: ResolvedRelations,
     ruled_by_parent: bool = False,
+    computed: Mapping[str, RelatedValue] = MappingProxyType({}),
 ) -> Resource:
     """Return the resource of a model; rules of models related to it may decide on its rows."""
 
@@ -207,6 +210,7 @@ def make_resource(
         embedded=definition.embedded,
         default_filter=definition.scope,
         limits=definition.limits,
+        computed=computed,
     )
     return resource
 

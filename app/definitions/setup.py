@@ -21,6 +21,7 @@ from app.rest.collection import (
 )
 from app.rest.endpoint import Endpoints, register_endpoints
 from app.rest.resource import Resource
+from app.rest.rows.computed import RelatedValue
 from app.rest.served_relations import target_of, with_added_relations
 from app.rest.shared_methods import switch_off
 from app.rest.views.includes import parse_includes
@@ -37,6 +38,7 @@ from .checks import (
     shipped_names,
     takes_place,
 )
+from .computed_values import ComputedProperties
 from .definition import Definition
 from .embedded import embed, find_visibilities
 from .modules import INIT_APP, reporting
@@ -86,6 +88,10 @@ def init_app(app: Flask) -> None:
     relations = Relations(related_models, models.stored, models.required)
     with app.app_context():
         resolved = relations.resolve()
+        resources = {resource.name: resource for resource in python}
+        computed = _resolve_computed(
+            models, ComputedProperties(related_models, resources), resolved
+        )
         check(models, resolved, usual)
         if models.problems.found:
             report(app, models.problems)
@@ -97,7 +103,7 @@ def init_app(app: Flask) -> None:
         type_foreign_keys(app)
         for name in sorted(targets_of(resolved) & RESOURCES.keys()):
             register_resource(app, RESOURCES[name])
-        _serve(app, models, resolved)
+        _serve(app, models, resolved, computed)
         _check_scopes(models, resolved)
         _serve_plain(app, models)
         register_endpoints_of_roles(app, models.public_roles)
@@ -146,13 +152,28 @@ def targets_of(resolved: Mapping[str, ResolvedRelations]) -> set[str]:
     return {relation.target for model in resolved.values() for relation in model.relations.values()}
 
 
-def _serve(app: Flask, models: Models, resolved: Mapping[str, ResolvedRelations]) -> None:
+def _resolve_computed(
+    models: Models, properties: ComputedProperties, resolved: Mapping[str, ResolvedRelations]
+) -> dict[str, dict[str, RelatedValue]]:
+    """Return the computed properties of each model."""
+    return {
+        name: properties.resolve(definition, resolved[name].relations)
+        for name, definition in models.definitions.items()
+    }
+
+
+def _serve(
+    app: Flask,
+    models: Models,
+    resolved: Mapping[str, ResolvedRelations],
+    computed: Mapping[str, Mapping[str, RelatedValue]],
+) -> None:
     """Register the resources of all models, and configure users."""
     ruled_by_parent = app.config["RELATION_PERMISSIONS"] == PARENT
     declared = declared_resources.of(app)
     for name, definition in models.definitions.items():
         declared[definition.plural] = make_resource(
-            definition, definition.model, resolved[name], ruled_by_parent
+            definition, definition.model, resolved[name], ruled_by_parent, computed[name]
         )
     if models.users is not None:
         declared[users.name] = make_users(app, models.users, resolved[models.users.name])

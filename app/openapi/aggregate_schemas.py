@@ -4,9 +4,10 @@ import re
 
 from app.database.time_units import UNITS
 from app.rest.aggregates.parser import KEYS, MAX_FUNCTIONS, MAX_GROUPS, NAME, ROWS
-from app.rest.aggregates.properties import FUNCTIONS, Properties
+from app.rest.aggregates.properties import Properties
 from app.rest.collection import Collection
 from app.rest.filters.tree import MAX_LIMIT
+from app.rest.functions import FUNCTIONS
 
 from .filter_schemas import ORDER, WHOLE_NUMBER, DocumentPart
 
@@ -59,7 +60,7 @@ def _group_schema(properties: Properties) -> DocumentPart:
     uses = properties.uses()
     related = dict(properties.related())
     for relation, target in related.items():
-        uses |= {f"{relation}.{name}": use for name, use in target.uses().items()}
+        uses |= {f"{relation}.{name}": use for name, use in target.related_uses().items()}
     names = [name for name, use in uses.items() if use.is_grouped]
     units = {name: {"enum": list(use.units)} for name, use in uses.items() if use.units}
     paths = [

@@ -69,7 +69,7 @@ def _related_aggregate(resource: Collection, where: DocumentPart) -> DocumentPar
     properties = dict(Properties(resource, resource.filtered_model).related())
     for relation, condition in where.items():
         name = next(iter(condition))
-        use = properties[relation].uses().get(name) if relation in properties else None
+        use = properties[relation].related_uses().get(name) if relation in properties else None
         if use is not None and use.is_grouped:
             return {"groupBy": f"{relation}.{name}", "aggregate": COUNTED, "limit": LIMIT}
     return {}

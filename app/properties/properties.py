@@ -110,7 +110,7 @@ def read_property(name: str, declared: Declaration) -> Property | None:
         declared = declared.with_value({"type": declared.value})
     declared.check_keys(KEYS, NOTES)
     column = declared_column(name, declared.mapping)
-    if problem := _name_problem(name, column):
+    if problem := name_problem(name, column):
         declared.add(problem)
         return None
     type_ = read_type(declared)
@@ -135,7 +135,8 @@ def read_property(name: str, declared: Declaration) -> Property | None:
     )
 
 
-def _name_problem(name: str, column: str) -> str:
+def name_problem(name: str, column: str) -> str:
+    """Return why a property cannot have a name, or this column; empty if it can."""
     if not NAME.fullmatch(name) or name in RESERVED:
         reserved = ", ".join(map(repr, RESERVED))
         return (

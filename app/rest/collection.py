@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 from collections.abc import Collection as Container
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from flask import Flask
-from marshmallow.validate import Range
 from sqlalchemy import inspect
 
 from app import ids
@@ -22,22 +21,23 @@ from app.access.policy import (
 )
 from app.database.statements import readers
 from app.errors import ModelNotFound
-from app.fields.base import Id, Schema, validation_cost
+from app.fields.base import Schema, validation_cost
 from app.settings import Settings, is_compatible
 from app.state import AppState
 
+from .computed import computed_columns, with_computed
 from .filters import sql
-from .filters.columns import has_short_ids, kinds_of, visible
+from .filters.columns import kinds_of, visible
 from .filters.kinds import LOWER_TEXT
 from .filters.parser import lenient, parse_leniently, read_filter, read_where
 from .filters.related import FilteredModel, Properties, refusing
 from .filters.searches import count_given
 from .filters.sql import Column
-from .filters.tree import OTHERS, Filter
+from .filters.tree import OTHERS, Filter, without_lists
 from .related_rows import RelatedRows, filtered_model, included_model
 from .relations import Relation, filter_within
 from .requests.compatibility import loader
-from .resource import Resource, shown_columns
+from .resource import Resource, schema_of_new_rows, shown_columns
 from .rows.hooks import SavedValues
 from .rows.json_values import EmbeddedObjects
 from .rows.limits import Limits
@@ -64,17 +64,17 @@ class Collection:
         """Serve a resource in an app with these settings."""
         # The hooks and endpoints of this copy belong to this app.
         self.resource = resource = replace(resource)
-        self.name = resource.name
-        self.singular = resource.singular
-        self.model = resource.model
+        self.name, self.singular = resource.name, resource.singular
+        self.model, self.relations = resource.model, resource.relations
         self.path = resource.path or resource.name
-        self.relations = resource.relations
         self.load = loader(settings)
-        # The schema of responses and updates.
-        self.schema = resource.schema()
-        # The columns that clients may read, filter and order by, by their JSON names.
-        self.properties: dict[str, Column] = shown_columns(resource.model, self.schema)
         self._row_ids = ids.FORMS[settings["ID_TYPE"]]
+        self.computed = computed_columns(self, self._row_ids, _find_served)
+        # The schema of responses and updates.
+        self.schema = with_computed(resource.schema, self.computed)()
+        # The columns that clients may read, filter and order by, by their JSON names.
+        stored = shown_columns(resource.model, self.schema)
+        self.properties: dict[str, Column] = {**stored, **self.computed}
         self._is_lenient = is_compatible(settings)
         # The visibility of a row's values.
         self.visibility = Visibility(self._withheld(), dict(resource.embedded))
@@ -82,7 +82,7 @@ class Collection:
         owner = None if resource.owner is None else self._columns[resource.owner.key]
         where = resource.default_filter.get("where")
         parsed = read_where(where, self._without_relations()) if where else ()
-        restriction = sql.conditions(parsed, self.properties)
+        restriction = sql.conditions(without_lists(parsed), self.properties)
         self.rows = resource.repository(resource.model, self.properties, owner, restriction)
         self.rows.relations = RelatedRows(self)
         self.is_owner_model = resource.holds_users
@@ -118,14 +118,19 @@ class Collection:
         return included_model(self, visible(self._kinds(), included))
 
     def _without_relations(self) -> FilteredModel:
-        """Return what the filters of a declaration may use: all properties, and no relations."""
-        return FilteredModel(self._kinds(), refusing(self.relations))
+        """Return what the filters of a declaration may use: stored properties, no relations."""
+        kinds = self._kinds()
+        stored = {name: kind for name, kind in kinds.items() if name not in self.computed}
+        return FilteredModel(stored, refusing(self.relations, self.computed))
 
     def _kinds(self) -> Properties:
         """Return the kinds of the properties; foreign keys have theirs once all tables exist."""
         kinds = kinds_of(self.properties, self._row_ids)
+        kinds |= {name: column.result.kind for name, column in self.computed.items()}
         kinds.update(dict.fromkeys(self.resource.in_lower_case & kinds.keys(), LOWER_TEXT))
-        return {name: lenient(kind) for name, kind in kinds.items()} if self._is_lenient else kinds
+        if self._is_lenient:
+            kinds = {name: lenient(kind) for name, kind in kinds.items()}
+        return kinds | {name: replace(kinds[name], is_computed=True) for name in self.computed}
 
     def _withheld(self) -> frozenset[str]:
         """Return the properties that clients do not see.
@@ -167,15 +172,8 @@ class Collection:
     @cached_property
     def create_schema(self) -> Schema:
         """The schema of bodies that create a row."""
-        schema = self.resource.create_schema or self.resource.schema
-        if self.resource.id_on_create:
-            name, key = schema.__name__, self.rows.key
-            required = self.resource.id_required or has_short_ids(key)
-            id_field = Id(key.type, data_key=self.id_name, required=required)
-            if self.id_form.python_type is int:
-                id_field.validators.append(Range(max=ids.MAX_CHOSEN))
-            schema = cast("type[Schema]", schema.from_dict({"id": id_field}, name=name))
-        return schema()
+        schema = schema_of_new_rows(self.resource, self.rows.key, self.id_name)
+        return with_computed(schema, self.computed)()
 
     @cached_property
     def most_new_rows(self) -> int:
@@ -256,8 +254,10 @@ class Collection:
     def usual_filter(self, scope: Mapping[str, object]) -> Filter:
         """Return the default filter within the scope of a relation: where, order and fields."""
         usual = filter_within(self.resource.default_filter, scope)
-        given = {name: usual.get(name) for name in ("where", "order", "fields")}
-        return self._parse_filter(given, self._without_relations())
+        given = {name: usual.get(name) for name in ("where", "order")}
+        filter_ = self._parse_filter(given, self._without_relations())
+        shown = self._parse_filter({"fields": usual.get("fields")}, FilteredModel(self._kinds()))
+        return replace(filter_, where=without_lists(filter_.where), fields=shown.fields)
 
     def target(self, relation: Relation) -> "Collection":
         """Return the collection that a relation leads to, without its scope."""

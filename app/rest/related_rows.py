@@ -75,8 +75,9 @@ class RelatedRows:
 
     def grants(self, filter_: Filter) -> RelatedGrants:
         """Return the caller's grants for the relations of a filter; raise the access error."""
+        is_general = not self._collection.rows.shown.is_dynamic
         if not filter_.relations:
-            return NO_GRANTS
+            return NO_GRANTS if is_general else RelatedGrants({}, None)
         found = dict[RelationPath, Grant | None]()
         general = dict[RelationPath, Grant | None]()
         for path in dict.fromkeys(filter_.relations):
@@ -88,11 +89,12 @@ class RelatedRows:
             target = parent.target(relation)
             grant = grant_to_related(parent, relation, target, ".".join(path))
             found[path] = grant
+            is_general = is_general and not target.rows.shown.is_dynamic
             if grant is None:
                 general[path] = None
             elif form := general_form(grant, target.rows.owner):
                 general[path] = form
-        is_general = len(general) == len(found)
+        is_general = is_general and len(general) == len(found)
         return RelatedGrants(found, tuple(general.items()) if is_general else None)
 
     def sql(self, filter_: Filter, grants: RelatedGrants | None = None) -> RelatedSql:

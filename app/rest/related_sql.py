@@ -31,8 +31,9 @@ from app.database.columns import AnyColumn
 from .filters import sql
 from .filters.related import FilteredModel
 from .filters.tree import Filter, Place, Related, RelationPath
-from .relations import BELONGS_TO, REFERENCES_MANY, Relation
+from .relations import BELONGS_TO, HAS_ONE, REFERENCES_MANY, Relation
 from .resource import Resource
+from .rows.computed import ComputedColumn, Elements
 from .rows.repository import Repository
 from .rows.values import Condition, Conditions, Element, Statement
 
@@ -82,7 +83,7 @@ class RelatedRowsSql:
 
     def condition(self, related: Related) -> ColumnElement[bool]:
         """Return a condition on related rows."""
-        step = self._follow(related.path[-1])
+        step = self.follow(related.path[-1])
         met = sql.conditions(related.where, step.rows.columns, step.rows)
         if related.quantifier == "every":
             # A condition whose value is NULL is not met.
@@ -93,15 +94,18 @@ class RelatedRowsSql:
     def values(self, place: Place) -> list[Element]:
         """Return the values to order by of a place in a related row; NULL if there is none."""
         name, *others = place.relations
-        step, rest = self._follow(name), replace(place, relations=tuple(others))
+        step, rest = self.follow(name), replace(place, relations=tuple(others))
         rows = step.rows
         found = rows.values(rest) if others else sql.values(rest, rows.columns)
         return [step.first(value) for value in found]
 
     @property
-    def columns(self) -> Mapping[str, AnyColumn]:
-        """The columns of properties, in the table or alias."""
-        return {name: self.on(column) for name, column in self.collection.properties.items()}
+    def columns(self) -> Mapping[str, Element]:
+        """What the properties are compared by, in the table or alias."""
+        return Elements(self.collection.properties, self._element)
+
+    def _element(self, column: AnyColumn) -> Element:
+        return column.on(self.table) if isinstance(column, ComputedColumn) else self.on(column)
 
     def on(self, column: AnyColumn) -> AnyColumn:
         """Return a column of the collection's table in the alias."""
@@ -109,7 +113,7 @@ class RelatedRowsSql:
         found.info = column.info
         return found  # type: ignore[no-any-return]
 
-    def _follow(self, name: str) -> "Step":
+    def follow(self, name: str) -> "Step":
         """Return the subquery of the rows to which a relation leads."""
         relation = self.collection.relations[name]
         target = self.collection.target(relation)
@@ -160,17 +164,23 @@ class Step(NamedTuple):
 
     def _linked(self, met: Sequence[Condition]) -> Condition:
         """Return the condition that a link leads to a row that meets conditions."""
-        links = self.relation.links.alias()
-        own, other = (
-            links.corresponding_column(self.relation.link(name))
-            for name in self.relation.attributes
-        )
+        links, own, other = self._links
         is_met = other.in_(self._select(self._key, met))
         if self._is_selected_once:
             linked = select(own).where(is_met, own.is_not(None))
             return self._is_held(linked.correlate(None))
         linked = select(ONE).select_from(links).where(own == self._held, is_met)
         return linked.correlate_except(links).exists()
+
+    @property
+    def _links(self) -> tuple[FromClause, Element, Element]:
+        """An alias of the links, with their ids of the parent and of the related row."""
+        links = self.relation.links.alias()
+        own, other = (
+            links.corresponding_column(self.relation.link(name))
+            for name in self.relation.attributes
+        )
+        return links, own, other
 
     def _is_held(self, keys: Statement) -> Condition:
         """Return the condition that a row of the parent has one of the keys."""
@@ -180,6 +190,30 @@ class Step(NamedTuple):
         """Return a value of the row of a relation to one; NULL if there is none."""
         return self._correlated(value).order_by(*self.order).limit(1).scalar_subquery()
 
+    def function(self, value: Element, met: Sequence[Condition]) -> Element:
+        """Return a function of those rows of a row of the parent that meet conditions."""
+        found = select(value).select_from(self.rows.table)
+        found = found.where(*self._belonging, _as_one(*self.conditions, *met))
+        if self.relation.kind == HAS_ONE:
+            key = self.rows.on(self.rows.collection.rows.key)
+            first = select(key).where(*self._belonging, _as_one(*self.conditions))
+            first = first.order_by(*self.order).limit(1).correlate_except(self.rows.table)
+            found = found.where(key == first.scalar_subquery())
+        return found.correlate_except(self.rows.table).scalar_subquery()
+
+    @property
+    def _belonging(self) -> list[Condition]:
+        """The conditions that a row belongs to a row of the parent."""
+        if self.relation.through is not None:
+            return [self._key.in_(self._linked_ids)]
+        return [self._key == self._held, *self._of_type]
+
+    @property
+    def _linked_ids(self) -> Statement:
+        """The ids that links of a row of the parent have."""
+        links, own, other = self._links
+        return select(other).select_from(links).where(own == self._held).correlate_except(links)
+
     def _select(self, value: Element, met: Sequence[Condition]) -> Statement:
         """Return the statement for a value of all rows that meet conditions."""
         found = select(value).select_from(self.rows.table)
@@ -187,8 +221,8 @@ class Step(NamedTuple):
 
     def _correlated(self, value: Element) -> Statement:
         """Return the statement for a value of the rows that belong to a row of the parent."""
-        found = select(value).select_from(self.rows.table).where(self._key == self._held)
-        found = found.where(*self._of_type, *self.conditions)
+        found = select(value).select_from(self.rows.table)
+        found = found.where(*self._belonging, *self.conditions)
         return found.correlate_except(self.rows.table)
 
     @property
@@ -215,3 +249,11 @@ class Step(NamedTuple):
             return []
         column = self.rows.on(self.rows.collection.rows.column(relation.discriminator))
         return [column == relation.type_name]
+
+
+def _as_one(*conditions: Condition) -> Condition:
+    """Return the conditions as one for which no index is used.
+
+    SQLite would use that of an owner, which may lead to all rows, for each row of the parent.
+    """
+    return and_(true(), *conditions).is_(true())

@@ -5,18 +5,22 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
 
+from marshmallow.validate import Range
 from sqlalchemy import inspect
 from sqlalchemy.orm import InstrumentedAttribute
 from werkzeug.exceptions import HTTPException
 
 from app.access.rules import DynamicRole, Rule, rules_of_methods
 from app.database.columns import AnyColumn
+from app.fields import base as fields
 from app.fields.base import Schema
-from app.ids import Id
+from app.ids import MAX_CHOSEN, Id
 from app.settings import Settings
 
 from .endpoint import Endpoint, Route, View
+from .filters.columns import has_short_ids
 from .relations import Relation
+from .rows.computed import Computation
 from .rows.hooks import Hook
 from .rows.limits import Limit
 from .rows.repository import Repository
@@ -113,6 +117,9 @@ class Resource:
     default_filter: Mapping[str, object] = field(default_factory=dict)
     # How many rows may belong to one row of another model.
     limits: Sequence[Limit] = ()
+    # Read-only properties that queries compute: a `select` of one value, or an expression, about a
+    # row of the table; if it depends on the caller, a function that returns it.
+    computed: Mapping[str, Computation] = field(default_factory=dict)
     # Whether the rows are users, each of whom owns its own row.
     holds_users: bool = False
     # Whether it has endpoints; otherwise its rows are only reached through relations.
@@ -226,3 +233,15 @@ def shown_columns(model: type[Any], schema: Schema) -> dict[str, AnyColumn]:
         for name, field in schema.dump_fields.items()
     }
     return {name: columns[key] for name, key in shown.items() if key in columns}
+
+
+def schema_of_new_rows(resource: Resource, key: Any, id_name: str) -> type[Schema]:
+    """Return the schema of bodies that create a row, with its id if clients may choose it."""
+    schema = resource.create_schema or resource.schema
+    if not resource.id_on_create:
+        return schema
+    required = resource.id_required or has_short_ids(key)
+    id_field = fields.Id(key.type, data_key=id_name, required=required)
+    if key.type.python_type is int:
+        id_field.validators.append(Range(max=MAX_CHOSEN))
+    return cast("type[Schema]", schema.from_dict({"id": id_field}, name=schema.__name__))

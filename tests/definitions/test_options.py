@@ -15,6 +15,32 @@ from .library import NOTE, OPEN, OWNED, rule
 
 
 @pytest.mark.both_databases
+@pytest.mark.parametrize(
+    ("condition", "ids"),
+    [
+        ({"inq": ["a", None]}, [1, 3]),
+        ({"nin": ["a"]}, [2, 3]),
+        ({"nin": ["a", None]}, [2]),
+        ({"inq": []}, []),
+        ({"nin": []}, [1, 2, 3]),
+    ],
+)
+def test_a_default_filter_may_have_lists_of_values(serve, condition, ids):
+    api = serve({"note": {**NOTE, "scope": {"where": {"text": condition}}, "acls": OPEN}})
+    token = api.logged_in()
+    for text in ("a", "b", None):
+        api("POST", "/notes", {"text": text}, token=token)
+
+    def found(row_id):
+        # Twice, as the statement is kept.
+        answers = [api("GET", f"/notes/{row_id}", token=token) for _ in range(2)]
+        return {answer.status_code for answer in answers} == {200}
+
+    assert [row_id for row_id in (1, 2, 3) if found(row_id)] == ids
+    assert [row["id"] for row in api("GET", "/notes", token=token).json] == ids
+
+
+@pytest.mark.both_databases
 def test_a_default_filter_hides_rows_everywhere_and_orders_the_others(serve):
     scope = {"where": {"deleted": {"neq": True}}, "order": "text DESC", "include": "shelf"}
     note = {

@@ -45,9 +45,9 @@ NAMES = {
     "jobs": ("cron every"),
     "outbox": ("Attempt DeliveryError UndeliverableError cancel define record subscribe"),
     "resources": (
-        "Conditions DeleteEvent Limit LoadEvent Relation Repository Resource Row SaveEvent Values "
-        "add_relation belongs_to belongs_to_any embeds_many embeds_one get_resource has_many "
-        "has_many_through has_one references_many register_resource"
+        "Conditions DeleteEvent Limit LoadEvent Readable Relation Repository Resource Row "
+        "SaveEvent Values add_relation belongs_to belongs_to_any embeds_many embeds_one "
+        "get_resource has_many has_many_through has_one references_many register_resource"
     ),
     "rules": (
         "ADMIN AUTHENTICATED EVERYONE EXECUTE OWNER READ STRONG UNAUTHENTICATED WEAK WRITE "

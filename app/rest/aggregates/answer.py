@@ -10,10 +10,10 @@ from app.database.faults import is_out_of_range
 from app.errors import InvalidFilter
 from app.rest.collection import Collection
 from app.rest.filters.tree import MAX_LIMIT
+from app.rest.functions import sum_too_large
 from app.rest.rows.pages import MAX_BYTES, PROPERTY_SIZE, max_characters, read_rows
 from app.rest.rows.values import Conditions, Values
 
-from .functions import sum_too_large
 from .parser import Aggregate, parse_aggregate
 from .statement import aggregate_statement
 
@@ -42,7 +42,7 @@ def find_aggregate(
 def _read(aggregate: Aggregate, found: Iterable[Any]) -> list[Values]:
     """Return the objects of the results; raise InvalidFilter for too many, or too large ones."""
     writers = {group.name: group.source.write for group in aggregate.groups}
-    writers |= {function.name: function.write for function in aggregate.functions}
+    writers |= {function.name: function.result.write for function in aggregate.functions}
     objects: list[Values] = []
     size = 0
     for row in found:

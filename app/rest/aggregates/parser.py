@@ -12,9 +12,10 @@ from app.rest.filters.kinds import Kind
 from app.rest.filters.parser import parse_filter, parse_where
 from app.rest.filters.searches import count_search
 from app.rest.filters.tree import MAX_LIMIT, Filter, Order, Place, relation_paths
+from app.rest.functions import FUNCTIONS
 
 from .functions import Function, make_function
-from .properties import FUNCTIONS, Properties, Property
+from .properties import Properties, Property
 
 #: Maximum functions of an aggregate.
 MAX_FUNCTIONS = 10
@@ -91,8 +92,16 @@ def parse_aggregate(raw: Mapping[str, object] | None, collection: Collection) ->
         raise InvalidFilter("An aggregate needs groupBy, or a function in aggregate.")
     _check_names([*groups, *functions])
     results = _results(raw, groups, functions)
-    check_cost([replace(rows, where=(*rows.where, *results.where))])
+    check_cost([replace(rows, where=(*rows.where, *results.where)), _read(groups, functions)])
     return Aggregate(rows, groups, functions, results)
+
+
+def _read(groups: Sequence[Group], functions: Sequence[Function]) -> Filter:
+    """Return an order by what groups and functions read of each row, which costs the same."""
+    sources = [group.source for group in groups]
+    sources += [function.source for function in functions if function.source]
+    read = (Order(Place(each.name), is_computed=each.kind.is_computed) for each in sources)
+    return Filter(order=tuple(read))
 
 
 def _groups(given: object, properties: Properties) -> list[Group]:

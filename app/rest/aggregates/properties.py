@@ -1,65 +1,23 @@
-"""The properties of a model that aggregates may use, and what each type of them has."""
+"""The properties of a model that aggregates may use."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import Boolean, Date, String, Uuid, func
-from sqlalchemy.types import TypeEngine
+from sqlalchemy import func
 
-from app import ids
-from app.database.columns import AnyColumn, ExactDecimal, GeoPoint, Json, UtcDateTime
-from app.database.ids import IdColumn
-from app.database.time_units import UNITS
+from app.database.columns import AnyColumn
 from app.errors import InvalidFilter, quote
 from app.rest.collection import Collection
 from app.rest.filters.kinds import Kind
+from app.rest.filters.parser import check_related
 from app.rest.filters.related import FilteredModel
-from app.rest.filters.sql import RelatedSql
+from app.rest.filters.sql import Operands, RelatedSql, values
 from app.rest.filters.tree import OTHERS, Place
+from app.rest.functions import Uses, uses_of
 from app.rest.rows.values import Element
-
-COUNTS = ("count", "countDistinct")
-FUNCTIONS = (*COUNTS, "sum", "avg", "min", "max")
-
-
-class Uses(NamedTuple):
-    """What the properties of a type are used for: functions, groups, and groups by unit of time."""
-
-    functions: Sequence[str]
-    is_grouped: bool = True
-    units: Sequence[str] = ()
-
-
-NUMBERS = Uses(FUNCTIONS)
-TEXTS = Uses((*COUNTS, "min", "max"))
-TIMES = Uses(TEXTS.functions, units=tuple(UNITS))
-DATES = Uses(TEXTS.functions, units=tuple(unit for unit in UNITS if unit != "hour"))
-# Values without an order, or with one that differs between databases.
-UNORDERED = Uses(COUNTS)
-# Values that databases do not even compare, such as objects and arrays.
-OPAQUE = Uses(("count",), is_grouped=False)
-
-
-def uses_of(type_: TypeEngine[Any]) -> Uses:
-    """Return what properties are used for, by the type of their column."""
-    match type_:
-        case IdColumn():
-            return UNORDERED if type_.form.name == ids.UUID.name else TEXTS
-        case Boolean() | Uuid():
-            return UNORDERED
-        case GeoPoint() | Json():
-            return OPAQUE
-        case UtcDateTime():
-            return TIMES
-        case Date():
-            return DATES
-        case String():
-            return TEXTS
-        case ExactDecimal():
-            return NUMBERS
-    return NUMBERS if type_.python_type in (int, float) else OPAQUE
 
 
 @dataclass(frozen=True)
@@ -78,11 +36,10 @@ class Property:
         """The name that clients use, such as `site.name`."""
         return str(self.place)
 
-    def sql(self, related: RelatedSql) -> Element:
-        """Return the value to select, of the column's type."""
-        value: Element = self.column
-        if self.place.relations:
-            [value] = related.values(self.place)
+    def sql(self, columns: Operands, related: RelatedSql) -> Element:
+        """Return the value to select, of the column's type, from columns or a related row."""
+        source = related.values if self.place.relations else partial(values, columns=columns)
+        [value] = source(self.place)
         # The value stored for null, if it is not NULL.
         null = self.column.info.get("null")
         return value if null is None else func.nullif(value, null, type_=self.column.type)
@@ -110,6 +67,11 @@ class Properties:
         columns = self._collection.properties
         return {name: uses_of(columns[name].type) for name in self.names if self._are_shown}
 
+    def related_uses(self) -> dict[str, Uses]:
+        """Return what the properties of rows to which a relation leads are used for."""
+        kinds, uses = self._model.properties, self.uses()
+        return {name: use for name, use in uses.items() if not kinds[name].is_computed}
+
     def related(self) -> Iterator[tuple[str, "Properties"]]:
         """Yield the relations to one that lead to rows with properties, with these."""
         names = self._collection.shown_relations if self._are_shown else ()
@@ -133,7 +95,9 @@ class Properties:
         related = self._follow(path, first) if dot else None
         if related is None:
             return self.find(path, name)
-        return related.find_related(f"{path}.{first}", rest).after(first)
+        found = related.find_related(f"{path}.{first}", rest)
+        check_related(f"{path}.{first}.{rest}", found.kind)
+        return found.after(first)
 
     def _follow(self, path: str, name: str) -> "Properties | None":
         """Return the properties of the row that a relation leads to; None if there is no relation.

@@ -13,7 +13,7 @@ from app.database import dialects
 from app.database.time_units import StartOf
 from app.rest.collection import Collection
 from app.rest.filters import sql
-from app.rest.filters.sql import RelatedSql
+from app.rest.filters.sql import Operands, RelatedSql
 from app.rest.filters.tree import Order
 from app.rest.rows.values import Conditions, Element, Statement
 
@@ -51,10 +51,11 @@ def _values(collection: Collection, aggregate: Aggregate, conditions: Conditions
     rows = collection.rows
     grants = rows.relations.grants(aggregate.rows)
     related = rows.relations.sql(aggregate.rows, grants)
+    columns = rows.shown.elements
     sources = [function.source for function in aggregate.functions]
     values = [
-        *(_group_value(group, related) for group in aggregate.groups),
-        *(sa.null() if source is None else source.sql(related) for source in sources),
+        *(_group_value(group, columns, related) for group in aggregate.groups),
+        *(sa.null() if source is None else source.sql(columns, related) for source in sources),
     ]
     selected = select(*_labelled(values)).select_from(rows.key.table)
     filtered = selected.where(
@@ -63,8 +64,8 @@ def _values(collection: Collection, aggregate: Aggregate, conditions: Conditions
     return filtered.subquery("rows_")
 
 
-def _group_value(group: Group, related: RelatedSql) -> Element:
-    value = group.source.sql(related)
+def _group_value(group: Group, columns: Operands, related: RelatedSql) -> Element:
+    value = group.source.sql(columns, related)
     return StartOf(value, group.unit) if group.unit else value
 
 

@@ -42,7 +42,8 @@ MAX_ARRAYS = 2
 #: Maximum paths such as `address.city` that a filter and its includes order by.
 MAX_PATH_ORDER = 3
 #: Maximum relations in the conditions and orders of a filter and its includes, and in the groups of
-#: an aggregate; each counts as often as it occurs, and `site.organization` is two.
+#: an aggregate; each counts as often as it occurs, and `site.organization` is two. A computed
+#: property counts as a relation, also in the functions of an aggregate.
 MAX_RELATIONS = 4
 
 
@@ -66,27 +67,34 @@ def check_cost(filters: Iterable[Filter]) -> None:
     filters = list(filters)
     found = [compared for filter_ in filters for compared in comparisons(filter_.where)]
     _check_patterns(found)
-    _check_json(found, [term for filter_ in filters for term in filter_.order])
-    relations = [path for filter_ in filters for path in filter_.relations]
+    order = [term for filter_ in filters for term in filter_.order]
+    _check_json(found, order)
+    relations = sum(len(filter_.relations) for filter_ in filters) + _computed(found, order)
     if relations:
-        _check_relations(filters, len(relations))
+        _check_relations(filters, relations)
 
 
 def searches(filter_: Filter) -> bool:
     """Return True for a filter that compares more than a plain value of each row."""
-    if filter_.relations or any(term.place.is_path() or term.near for term in filter_.order):
+    order, found = filter_.order, list(comparisons(filter_.where))
+    if filter_.relations or any(term.place.is_path() or term.near for term in order):
         return True
-    return any(
-        isinstance(compared.operand, Pattern) or _operands_in_json(compared)
-        for compared in comparisons(filter_.where)
+    return bool(_computed(found, order)) or any(
+        isinstance(compared.operand, Pattern) or _operands_in_json(compared) for compared in found
     )
+
+
+def _computed(found: Iterable[Comparison], order: Iterable[Order]) -> int:
+    """Return how many values are computed for each row."""
+    compared = sum(comparison.kind.is_computed for comparison in found)
+    return compared + sum(term.is_computed for term in order)
 
 
 def _check_relations(filters: Iterable[Filter], number: int) -> None:
     if number > MAX_RELATIONS:
         raise InvalidFilter(
             f"The conditions, orders and groups of a filter have at most {MAX_RELATIONS} relations,"
-            " all together."
+            " all together; a computed property counts as one."
         )
     wheres = [filter_.where for filter_ in filters]
     arrays = sum(related.is_array for where in wheres for related in related_conditions(where))

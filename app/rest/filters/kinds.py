@@ -49,6 +49,8 @@ class Kind:
     problem: Callable[[Any], str] | None = None
     # The visibility of an object, for paths into it; None: everything.
     visibility: Visibility | None = None
+    # Whether each value is computed when it is compared.
+    is_computed: bool = False
 
     def coerce(self, path: str, value: object) -> Any:
         """Return a value from JSON or the query string in this kind; raise InvalidFilter."""

@@ -197,7 +197,20 @@ def read_place(name: str, model: FilteredModel) -> tuple[Place, Kind]:
             f"'{quote(name)}': {first} leads to many rows, which have no single value."
         )
     inner, kind = read_place(rest, related)
+    check_related(name, kind)
     return replace(inner, relations=(first, *inner.relations)), kind
+
+
+def check_related(name: str, kind: Kind) -> None:
+    """Raise InvalidFilter for a computed property of a related row as an order or a group.
+
+    It would be computed for each row that leads to the related one, and not once for this one.
+    """
+    if kind.is_computed:
+        raise InvalidFilter(
+            f"'{quote(name)}' is computed: it orders and groups the rows that have it, and not"
+            " those that lead to them."
+        )
 
 
 def _check_no_relation(name: str, model: FilteredModel) -> None:
@@ -296,7 +309,7 @@ def _order_term(term: object, model: FilteredModel, ignores: Ignores) -> Order |
     if not place.steps and kind.shape is not Shape.SCALAR:
         name = quote(words[0])
         raise InvalidFilter(f"order: {name} has no order; name a path in it, or use near.")
-    return Order(place, direction == "DESC")
+    return Order(place, direction == "DESC", is_computed=kind.is_computed)
 
 
 def _integer(name: str, given: object) -> int:

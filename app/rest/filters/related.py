@@ -27,12 +27,13 @@ def no_relations(name: str) -> None:
     """Return None: the model has no relations."""
 
 
-def refusing(names: Container[str]) -> FindRelated:
-    """Return what refuses relations with these names: a default filter, or a scope, uses none."""
+def refusing(relations: Container[str], computed: Container[str] = ()) -> FindRelated:
+    """Return what refuses these relations and computed properties in default filters and scopes."""
 
     def refuse(name: str) -> None:
-        if name in names:
-            raise InvalidFilter(f"{name} is a relation; default filters and scopes use none.")
+        for names, kind in ((relations, "a relation"), (computed, "a computed property")):
+            if name in names:
+                raise InvalidFilter(f"{name} is {kind}; default filters and scopes use none.")
 
     return refuse
 

@@ -10,7 +10,8 @@ from .bounds import searches
 from .tree import Filter
 
 #: Maximum calls of a batch that search: aggregates, and calls whose filter has patterns, conditions
-#: on objects, arrays, positions or related rows, or an order by a path or a position.
+#: on objects, arrays, positions, related rows or computed properties, or an order by a path, a
+#: position or a computed property.
 MAX_SEARCHES = 1
 
 

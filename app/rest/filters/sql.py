@@ -75,7 +75,7 @@ def conditions(
 
 
 def orders(
-    order: Iterable[Order], columns: Columns, related: RelatedSql = NO_RELATIONS
+    order: Iterable[Order], columns: Operands, related: RelatedSql = NO_RELATIONS
 ) -> list[Operand]:
     """Return the columns and values to order by."""
     return [value for term in order for value in _order(term, columns, related)]
@@ -260,12 +260,13 @@ ARRAY_OPERATORS: dict[str, Operator] = {
 }
 
 
-def _order(term: Order, columns: Columns, related: RelatedSql) -> list[Operand]:
+def _order(term: Order, columns: Operands, related: RelatedSql) -> list[Operand]:
     if term.near:
         return [_squared_chord(columns[term.place.property], term.near)]
     if term.place.relations:
         return [_directed(value, term, True) for value in related.values(term.place)]
-    is_nullable = bool(term.place.steps) or bool(columns[term.place.property].nullable)
+    column = columns[term.place.property]
+    is_nullable = bool(term.place.steps) or bool(getattr(column, "nullable", True))
     return [_directed(value, term, is_nullable) for value in values(term.place, columns)]
 
 

@@ -33,7 +33,8 @@ from app.rest.filters.parser import parse_where
 from app.rest.relations import BELONGS_TO, Relation
 
 from .repository import Repository
-from .scopes import IDS, MAX_CHECKED
+from .scopes import MAX_CHECKED
+from .shown_columns import IDS
 from .values import Condition, Conditions, Element, Statement, Values
 
 # The code of limits that declare none.

@@ -1,7 +1,7 @@
 """The repository of a model: its rows in SQL, independent of callers and JSON."""
 
 from collections import namedtuple
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property, lru_cache, partial
 from typing import Any, ClassVar
@@ -17,7 +17,6 @@ from sqlalchemy import (
     func,
     insert,
     inspect,
-    null,
     select,
     update,
 )
@@ -25,18 +24,18 @@ from sqlalchemy import (
 from app.access.policy import Grant
 from app.database.columns import AnyColumn
 from app.database.dialects import count_on_after
-from app.database.ids import ObjectId, TextId, UuidId, new_id
+from app.database.ids import new_id
 from app.database.session import connection, db, transaction
 from app.database.statements import PRIMARY, PreparedStatement, RowReader
 from app.errors import TooManyRows
 from app.ids import Id
 from app.rest.filters import sql
-from app.rest.filters.columns import is_json, is_text
 from app.rest.filters.tree import Filter
 
 from .dependents import have_dependents, released_dependents
 from .grants import RelatedGrants, Relations
-from .pages import Page, RowSize, max_characters, read_page, read_rows, size_of_names
+from .pages import Page, read_page, read_rows
+from .shown_columns import ShownColumns
 from .values import Condition, Conditions, Element, NewRow, Row, Statement, Values
 
 # Created once; a number would become a parameter of each query.
@@ -87,23 +86,12 @@ class Repository:
         """
         self.restriction = restriction
         self.model = model
-        self._properties = properties
-        self.columns = list(properties.values())
         self.owner = owner
         self._table_columns: Mapping[str, AnyColumn] = inspect(model).columns
         self.key = self._table_columns["id"]
-        self._text_columns = [
-            place
-            for place, column in enumerate(self.columns)
-            if is_text(column) or isinstance(column.type, TextId | UuidId | ObjectId)
-        ]
-        self._json_columns = [place for place, column in enumerate(self.columns) if is_json(column)]
-        # The columns of text and JSON.
-        self._max_characters = {
-            name: most for name, column in properties.items() if (most := max_characters(column))
-        }
+        self.shown = ShownColumns(properties, self.key.table)
+        self.columns = self.shown.all
         self._by_id = self.key.asc()
-        self._all_rows: Statement = select(*self.columns).where(*restriction)
         # One statement for each combination of columns with values.
         self._insert_statement = lru_cache(maxsize=64)(self._make_insert)
 
@@ -134,72 +122,54 @@ class Repository:
     def find(self, conditions: Conditions, filter_: Filter) -> Page:
         """Return a page of the rows that a filter selects; raise InvalidFilter if too large."""
         statement, most = self.page_statement(conditions, filter_), filter_.limit + 1
-        read = partial(read_page, row_size=self.row_size(filter_), filter_=filter_)
-        characters = self.characters(filter_, most)
+        read = partial(read_page, row_size=self.shown.row_size(filter_), filter_=filter_)
+        characters = self.shown.characters(filter_, most)
         return read_rows(self.reader, statement, {"limit_": most}, characters, read)
 
     def page_statement(
         self, conditions: Conditions, filter_: Filter, related: RelatedGrants | None = None
     ) -> Statement:
         """Return the statement for a page of rows and one more row."""
-        query = self._all_rows
+        query = self.all_rows()
         if filter_.fields is not None:
-            query = select(*self.columns_for(filter_)).where(*self.restriction)
+            query = select(*self.shown.selected_by(filter_)).where(*self.restriction)
         query = query.where(*conditions, *self.conditions(filter_, related))
         page = query.order_by(*self.order(filter_, related)).limit(LIMIT)
         return page.offset(filter_.skip) if filter_.skip else page
 
-    def row_size(self, filter_: Filter) -> RowSize:
-        """Return the function that measures the rows that a filter selects."""
-        names = size_of_names(self._properties, filter_)
-        return RowSize(names, self._text_columns, self._json_columns)
-
-    def characters(self, filter_: Filter, rows: int) -> int:
-        """Return the maximum characters of text and JSON of this number of rows.
-
-        Those of the database, where a character of text has up to four bytes.
-        """
-        left_out = self._left_out(filter_)
-        return rows * sum(
-            characters for name, characters in self._max_characters.items() if name not in left_out
-        )
-
-    def _left_out(self, filter_: Filter) -> Collection[str]:
-        """Return text and JSON properties that neither the filter nor its includes read."""
-        if filter_.fields is None:
-            return self._max_characters.keys() & {*filter_.withheld} - {*filter_.kept}
-        return self._max_characters.keys() - filter_.fields - {*filter_.kept}
-
     def conditions(self, filter_: Filter, related: RelatedGrants | None = None) -> list[Condition]:
         """Return the conditions for the rows that a filter selects, as `relations.sql` does."""
         found = self.relations.sql(filter_, related)
-        return sql.conditions(filter_.where, self._properties, found)
+        return sql.conditions(filter_.where, self.shown.elements, found)
 
     def order(self, filter_: Filter, related: RelatedGrants | None = None) -> list[Element]:
         """Return the columns to order by, ending with the id, so that pages do not overlap."""
         found = self.relations.sql(filter_, related)
-        return [*sql.orders(filter_.order, self._properties, found), self._by_id]
-
-    def columns_for(self, filter_: Filter) -> list[Element]:
-        """Return the columns to select; NULL for text and JSON that the filter leaves out."""
-        left_out = self._left_out(filter_)
-        return [
-            null().label(column.key) if name in left_out else column
-            for name, column in self._properties.items()
-        ]
+        return [*sql.orders(filter_.order, self.shown.elements, found), self._by_id]
 
     def get(self, row_id: Id, conditions: Conditions) -> Row | None:
         """Return one row within these conditions, or None."""
         conditions = list(conditions)
-        if not conditions:
+        if not conditions and not self.shown.is_dynamic:
             row: Row | None = self._row_by_id.first({"row": row_id})
             return row
-        statement = self._all_rows.where(self.key == row_id, *conditions)
+        statement = self.all_rows().where(self.key == row_id, *conditions)
         return self.reader.read(lambda database: database.execute(statement).first())
+
+    def all_rows(self) -> Statement:
+        """Return the statement for all rows."""
+        return self._select_all() if self.shown.is_dynamic else self._all_rows
+
+    @cached_property
+    def _all_rows(self) -> Statement:
+        return self._select_all()
+
+    def _select_all(self) -> Statement:
+        return select(*self.shown.selected).where(*self.restriction)
 
     def read(self, row_id: Id, grant: Grant) -> Row | None:
         """Return one row that a grant covers, or None."""
-        if grant.only_own and self.owner is not None:
+        if grant.only_own and self.owner is not None and not self.shown.is_dynamic:
             row: Row | None = self._row_of_owner.first({"row": row_id, "owner": grant.user_id})
             return row
         return self.get(row_id, grant.scope(self.owner))
@@ -220,7 +190,7 @@ class Repository:
 
     def lock_all(self, conditions: Conditions, most: int) -> Sequence[Row]:
         """Return up to `most` rows within these conditions by id, locked as by `lock`."""
-        statement = self._all_rows.where(*conditions).order_by(self._by_id).limit(most)
+        statement = self.all_rows().where(*conditions).order_by(self._by_id).limit(most)
         with connection() as database:
             return database.execute(statement.with_for_update()).all()
 
@@ -266,7 +236,9 @@ class Repository:
         given = [{**self._new_id(), **item} for item in items]
         has_ids = all("id" in item for item in given)
         # Only the ORM supports rows that set different columns.
-        statement = insert(self.model).returning(*self.columns, sort_by_parameter_order=not has_ids)
+        statement = insert(self.model).returning(
+            *self.shown.stored, sort_by_parameter_order=not has_ids
+        )
         with transaction():
             rows = db.session.execute(statement, given).all() if given else []
         if not has_ids:
@@ -277,7 +249,7 @@ class Repository:
     def update(self, conditions: Conditions, values: Values) -> Sequence[Row]:
         """Change every row that meets the conditions; return the changed rows."""
         with connection() as database:
-            changed = self._update(conditions, values).returning(*self.columns)
+            changed = self._update(conditions, values).returning(*self.shown.stored)
             return database.execute(changed).all()
 
     def replace(self, conditions: Conditions, values: Values) -> Sequence[Row]:
@@ -331,8 +303,21 @@ class Repository:
 
     def from_entities(self, entities: Iterable[object]) -> list[Row]:
         """Return entities as the row tuples that the other methods return."""
-        keys = [column.key for column in self.columns]
-        return [self._row(*(getattr(each, key) for key in keys)) for each in entities]
+        keys = [column.key for column in self.shown.stored]
+        make = _row_of(self.shown.stored)
+        return [make(*(getattr(each, key) for key in keys)) for each in entities]
+
+    def complete(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Return rows with the current values of their computed properties.
+
+        Rows that `insert`, `update`, `replace` and `from_entities` return have none.
+        """
+        shown, stored = self.shown, len(self.shown.stored)
+        if not shown.computed or not rows:
+            return rows
+        values = shown.computed_values(self.key, [row.id for row in rows])
+        given: Sequence[Any] = rows
+        return [self._row(*row[:stored], *values[row.id]) for row in given]
 
     def column(self, name: str) -> AnyColumn:
         """Return the column of an attribute of the model."""
@@ -351,11 +336,12 @@ class Repository:
     def _places(self) -> Mapping[str, int]:
         """The positions of columns in rows, by attribute."""
         names = {id(column): name for name, column in self._table_columns.items()}
-        return {names[id(column)]: place for place, column in enumerate(self.columns)}
+        keys = (names.get(id(column), column.key) for column in self.columns)
+        return {key: place for place, key in enumerate(keys)}
 
     @cached_property
     def _row(self) -> Callable[..., Any]:
-        return namedtuple("Row", [column.key for column in self.columns])
+        return _row_of(self.columns)
 
     @cached_property
     def _row_by_id(self) -> PreparedStatement:
@@ -397,4 +383,11 @@ class Repository:
     def _make_insert(self, names: tuple[str, ...]) -> PreparedStatement:
         """Return the statement that inserts one row with values for these columns."""
         values: dict[Any, Any] = {self._table_columns[name]: bindparam(name) for name in names}
-        return PreparedStatement(insert(self.key.table).values(values).returning(*self.columns))
+        return PreparedStatement(
+            insert(self.key.table).values(values).returning(*self.shown.stored)
+        )
+
+
+def _row_of(columns: Iterable[AnyColumn]) -> Callable[..., Any]:
+    """Return the class of rows with values for these columns."""
+    return namedtuple("Row", [column.key for column in columns])

@@ -36,13 +36,12 @@ from app.database.session import connection
 from app.ids import Id
 
 from .repository import Repository
+from .shown_columns import IDS
 from .values import Condition, Conditions, Element, NewRow, Statement, Values
 
 #: Maximum rows that one request changes by a permission for some rows, or in what a limit of the
 #: model uses, as they are checked afterwards.
 MAX_CHECKED = 10_000
-# The parameter with the ids of rows.
-IDS = "ids"
 
 
 @dataclass(frozen=True)

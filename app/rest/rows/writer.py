@@ -68,6 +68,8 @@ class Writer:
         """Write the rows of a resource; hooks see `new` and `changed` of the values."""
         self._resource, self._rows, self._limits = resource, rows, limits
         self._new, self._changed = new, changed
+        # Computed properties are read in the transaction of a write, after its hooks.
+        self._computes = bool(rows.shown.computed)
         self._before, self._after = resource.before_save, resource.after_save
         # Called before each write, once its values are prepared.
         self.before_write: Callable[[], None] = rows.reader.note_write
@@ -84,7 +86,7 @@ class Writer:
         which they meet the conditions.
         """
         self.before_write()
-        if not required and link is None and self._limits is None:
+        if not required and link is None and self._limits is None and not self._computes:
             return self._insert(items)
         outcome = self._outcome(required) if required else None
         with self._transaction(self._limits):
@@ -95,7 +97,7 @@ class Writer:
                 outcome.check([row.id for row in rows])
             if self._limits:
                 self._limits.check([row.id for row in rows])
-        return rows
+            return self._rows.complete(rows)
 
     def check_written(self, row_ids: Sequence[Id], required: Sequence[Condition]) -> None:
         """Raise the access error if rows do not meet conditions, within a transaction.
@@ -120,7 +122,7 @@ class Writer:
                 new = self._before_save(self._new, item, None)
                 if outcome:
                     outcome.check_new([new])
-                [row] = self._rows.insert([new])
+                [row] = self._rows.complete(self._rows.insert([new]))
                 self._after_save(self._new.of(new), row, is_new=True)
                 rows.append(row)
         return rows
@@ -164,7 +166,7 @@ class Writer:
         values = self._rows.prepare_update(chosen, values)
         self.before_write()
         limits = self._limits and self._limits_on(values)
-        if check is None and not required and limits is None:
+        if check is None and not required and limits is None and not self._computes:
             return self._store(chosen, values, store)
         outcome = self._outcome(required) if required else None
         with self._transaction(limits):
@@ -176,7 +178,7 @@ class Writer:
                 outcome.check([row.id for row in rows])
             if limits:
                 limits.check([row.id for row in rows], parents)
-        return rows
+            return self._rows.complete(rows)
 
     @staticmethod
     def _lock_limited(chosen: list[Condition], limits: Limits | None) -> Parents:
@@ -208,7 +210,7 @@ class Writer:
                 if outcome:
                     outcome.check_change([self._rows.by_id(row.id)], given)
                 # None if a hook has deleted it.
-                for stored in store([self._rows.by_id(row.id)], given):
+                for stored in self._rows.complete(store([self._rows.by_id(row.id)], given)):
                     self._after_save(self._changed.of(given), stored, is_new=False)
                     changed.append(stored)
         return changed

@@ -78,7 +78,7 @@ class Include:
     @cached_property
     def row_size(self) -> RowSize:
         """The measure of the rows."""
-        return self.target.rows.row_size(self.filter_)
+        return self.target.rows.shown.row_size(self.filter_)
 
     @cached_property
     def most(self) -> int:
@@ -124,7 +124,7 @@ class Include:
         # A single row for each id needs no order.
         is_ordered = self.filter_.order and self.relation.many
         return (
-            select(*rows.columns_for(self.filter_))
+            select(*rows.shown.selected_by(self.filter_))
             .where(Among(rows.key, IDS), *self._selected(conditions, related))
             .order_by(*(rows.order(self.filter_, related) if is_ordered else ()))
             .limit(LIMIT)
@@ -147,7 +147,7 @@ class Include:
         )
         page = numbered.c.rank_.between(filter_.skip + 1, filter_.skip + filter_.limit)
         return (
-            select(*rows.columns_for(filter_), numbered.c.parent_, numbered.c.rank_)
+            select(*rows.shown.selected_by(filter_), numbered.c.parent_, numbered.c.rank_)
             .join(numbered, numbered.c.id_ == rows.key)
             .where(page)
             .limit(LIMIT)

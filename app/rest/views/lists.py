@@ -55,8 +55,8 @@ class ListQuery:
         self._belonging = belonging
         self._statement = KeptStatement(rows.owner, self._build, rows.reader)
         self._most = filter_.limit + 1
-        self._characters = rows.characters(filter_, self._most)
-        self._read = partial(read_page, row_size=rows.row_size(filter_), filter_=filter_)
+        self._characters = rows.shown.characters(filter_, self._most)
+        self._read = partial(read_page, row_size=rows.shown.row_size(filter_), filter_=filter_)
 
     def find(self, grant: Grant, parent_id: Id | None = None) -> Page:
         """Return the page of rows in the scope of a grant; raise InvalidFilter if too large.
@@ -65,7 +65,9 @@ class ListQuery:
         """
         values = {"limit_": self._most, "parent": parent_id}
         filter_ = self.filter_
-        related = self._rows.relations.grants(filter_) if filter_.relations else NO_GRANTS
+        related = NO_GRANTS
+        if filter_.relations or self._rows.shown.is_dynamic:
+            related = self._rows.relations.grants(filter_)
         return self._statement.read(grant, values, self._characters, self._read, related)
 
     def _build(self, conditions: Conditions, related: RelatedGrants) -> Statement:

@@ -1,6 +1,6 @@
 """Endpoints that a resource declares in addition to those of every collection."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from functools import cache, wraps
 
 from flask import Response, jsonify
@@ -12,7 +12,7 @@ from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, View
 from app.rest.resource import Resource
 from app.rest.rows.json_values import flatten
-from app.rest.rows.values import Row
+from app.rest.rows.values import Row, Values
 
 
 def describe_own(resource: Resource, endpoint: Endpoint) -> Endpoint:
@@ -55,7 +55,8 @@ def _dumping(collection: Collection, endpoint: Endpoint, schema: type[Schema], m
         if isinstance(result, Response) or source is None:
             return result
         result = fitting(name, endpoint.answer, result)
-        dumped = [_dump(source, row) for row in result] if many else _dump(source, result)
+        found = _dump(source, result if many else [result])
+        dumped = found if many else found[0]
         check_dumped(name, source.schema, result, dumped)
         return jsonify(dumped)
 
@@ -68,11 +69,30 @@ def collection_with(schema: type[object], own: Collection | None) -> Collection 
     if own is not None and isinstance(own.schema, schema):
         return own
     others = served_collections.current.values()
-    return next((other for other in others if type(other.schema) is schema), None)
+    return next((other for other in others if other.resource.schema is schema), None)
 
 
-def _dump(collection: Collection, row: Row) -> Mapping[str, object]:
-    return collection.serializer.emit_loaded(row, flatten(collection.schema.dump(row)))
+def _dump(collection: Collection, rows: Sequence[Row]) -> list[Values]:
+    dumped = [flatten(collection.schema.dump(row)) for row in rows]
+    _add_computed(collection, rows, dumped)
+    pairs = zip(rows, dumped, strict=True)
+    return [collection.serializer.emit_loaded(row, object_) for row, object_ in pairs]
+
+
+def _add_computed(collection: Collection, rows: Sequence[Row], dumped: Sequence[Values]) -> None:
+    """Add computed properties to objects of rows without them, such as entities."""
+    lacking = [
+        (row.id, object_)
+        for row, object_ in zip(rows, dumped, strict=True)
+        if collection.computed.keys() - object_.keys() and hasattr(row, "id")
+    ]
+    if not lacking:
+        return
+    stored = collection.rows
+    values = stored.shown.computed_values(stored.key, [row_id for row_id, _ in lacking])
+    for row_id, object_ in lacking:
+        for (name, column), value in zip(collection.computed.items(), values[row_id], strict=True):
+            object_[name] = None if value is None else column.result.write(value)
 
 
 def _with_row(collection: Collection, view: View) -> View:

@@ -1,4 +1,4 @@
-"""Serving resources: endpoints, and checks of models, relations, limits and dependents."""
+"""Serving resources: endpoints, and checks of models, relations and what else they declare."""
 
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping
@@ -6,15 +6,17 @@ from functools import wraps
 from types import FunctionType
 
 from flask import Flask
-from sqlalchemy import Column, Table, inspect
+from sqlalchemy import Column, Table, inspect, select
 from sqlalchemy.orm import configure_mappers
 
 from app.access.policy import Grant, denial
 from app.config import ConfigurationError
+from app.database.session import db
 from app.errors import InvalidFilter, ModelNotFound
 from app.ids import UUID_LENGTH
-from app.problems import Problems
+from app.problems import Problems, describe_error
 from app.rest.collection import Collection, served_collections
+from app.rest.computed import unusable
 from app.rest.endpoint import Endpoint, Endpoints, register_endpoints
 from app.rest.filters.columns import check_types, has_short_ids
 from app.rest.relations import Relation
@@ -194,6 +196,19 @@ def check_limits(app: Flask) -> None:
                 collection.limits.report(problems)
     if problems.found:
         raise ConfigurationError(problems.describe("the limits"))
+
+
+def check_computed(app: Flask) -> None:
+    """Raise ConfigurationError for computed properties without SQL; all must be registered."""
+    with app.app_context():
+        for collection in served_collections.of(app).values():
+            table = collection.rows.key.table
+            for name, column in collection.computed.items():
+                try:
+                    select(column.on(table)).select_from(table).compile(dialect=db.engine.dialect)
+                except Exception as error:
+                    # A function of a project may raise any.
+                    raise unusable(collection.name, name, describe_error(error)) from None
 
 
 def find_dependents(app: Flask) -> None:

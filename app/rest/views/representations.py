@@ -3,6 +3,10 @@
 The tag is of the row's JSON as the caller sees it, regardless of the request's `fields`: it
 therefore reveals no hidden properties, and a client that has read a part may use it for a change.
 See RFC 9110, 8.8.3 and 13.
+
+If the model has computed properties, the tag has two parts: of the stored properties, and of all.
+`If-Match` compares the first one: a change overwrites no computed value, and is not refused because
+one has changed.
 """
 
 from collections.abc import Container, Sequence
@@ -32,6 +36,8 @@ ETAG = "ETag"
 MAX_TAGS_LENGTH = 1000
 TAGS_TOO_LONG = f"{{}} has more than {MAX_TAGS_LENGTH} characters."
 IF_MATCH, IF_NONE_MATCH = "If-Match", "If-None-Match"
+# Between the parts of a tag: of the stored properties, and of all.
+BETWEEN_PARTS = "."
 READS = ("GET", "HEAD")
 
 
@@ -60,8 +66,9 @@ def respond_selected(
 
 def respond_row(collection: Collection, row: Row) -> ResponseReturnValue:
     """Return the response with one row and all of its properties; 304 if the client has it."""
-    body = encode_json(collection.serializer.dump(row))
-    return _respond(_entity_tag(body), body)
+    dumped = collection.serializer.dump(row)
+    body = encode_json(dumped)
+    return _respond(_entity_tag(collection, dumped, body), body)
 
 
 def _respond_fields(
@@ -69,7 +76,8 @@ def _respond_fields(
 ) -> ResponseReturnValue:
     """Return the response with some properties of a row, with the tag of `respond_row`."""
     whole = collection.serializer.dump(row)
-    return _respond(_entity_tag(encode_json(whole)), encode_json(select_fields(whole, fields)))
+    tag = _entity_tag(collection, whole, encode_json(whole))
+    return _respond(tag, encode_json(select_fields(whole, fields)))
 
 
 def _respond(tag: str, body: bytes) -> ResponseReturnValue:
@@ -78,9 +86,18 @@ def _respond(tag: str, body: bytes) -> ResponseReturnValue:
     return response
 
 
-def _entity_tag(content: bytes) -> str:
-    """Return the entity tag of this content, without the quotes of the header."""
-    return blake2b(content, digest_size=16).hexdigest()
+def _entity_tag(collection: Collection, dumped: Values, body: bytes) -> str:
+    """Return the entity tag of a row with this JSON, without the quotes of the header."""
+    whole = blake2b(body, digest_size=16).hexdigest()
+    if not collection.computed:
+        return whole
+    stored = {name: value for name, value in dumped.items() if name not in collection.computed}
+    return blake2b(encode_json(stored), digest_size=16).hexdigest() + BETWEEN_PARTS + whole
+
+
+def _of_stored(tag: str) -> str:
+    """Return the part of a tag that is of the stored properties."""
+    return tag.partition(BETWEEN_PARTS)[0]
 
 
 def _is_known(tag: str) -> bool:
@@ -115,7 +132,8 @@ def read_check(collection: Collection) -> Check | None:
         return None
 
     def check(row: Row) -> None:
-        preconditions.check(_entity_tag(encode_json(collection.serializer.dump(row))))
+        dumped = collection.serializer.dump(row)
+        preconditions.check(_entity_tag(collection, dumped, encode_json(dumped)))
 
     return check
 
@@ -138,10 +156,18 @@ class Preconditions:
 
         None stands for a row that does not exist.
         """
-        if self.match is not None and (tag is None or tag not in self.match):
+        if self.match is not None and not self._matches(tag):
             raise PreconditionFailed(IF_MATCH)
         if self.none_match is not None and tag and self.none_match.contains_weak(tag):
             raise PreconditionFailed(IF_NONE_MATCH)
+
+    def _matches(self, tag: str | None) -> bool:
+        """Return True if `If-Match` has the tag of the stored properties."""
+        if tag is None or self.match is None:
+            return False
+        if tag in self.match:
+            return True
+        return _of_stored(tag) in map(_of_stored, self.match.as_set())
 
 
 def _read_preconditions() -> Preconditions | None:
@@ -163,7 +189,8 @@ def _parse(name: str, text: str) -> ETags:
 def without_echo(collection: Collection, row_id: Id, scope: Conditions, body: Values) -> Values:
     """Return the body of a change without unchanged values that clients cannot write.
 
-    These are read-only properties and included relations, if they are as in the row. Raises the
+    These are computed properties, whatever their values, and read-only properties and included
+    relations, if they are as in the row. Raises the
     errors of `Collection.or_denied`, and IdFixed for another id with COMPATIBILITY, which removes
     all other read-only values from bodies.
     """
@@ -173,6 +200,9 @@ def without_echo(collection: Collection, row_id: Id, scope: Conditions, body: Va
             collection.or_denied(row_id, collection.rows.get(row_id, scope))
             raise IdFixed(collection.id_name)
         body = {**body, collection.id_name: row_id}
+    if collection.computed:
+        # Sent back as it was read; it may have changed since.
+        body = {name: value for name, value in body.items() if name not in collection.computed}
     unwritable = (collection.read_only | collection.relations.keys()) & body.keys()
     if not unwritable:
         return body

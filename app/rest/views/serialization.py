@@ -212,7 +212,9 @@ def _read(include: Include, ids: Counter[Id], name: str, budget: Budget) -> Foun
     """
     values = {IDS: [id for id in ids if id is not None], "limit_": budget.objects + 1}
     grant, rows, filter_ = include.grant(), include.target.rows, include.filter_
-    related = rows.relations.grants(filter_) if filter_.relations else NO_GRANTS
+    related = NO_GRANTS
+    if filter_.relations or rows.shown.is_dynamic:
+        related = rows.relations.grants(filter_)
     if grant is None:
         return Found([], [])
     budget.query(include.path)
@@ -220,7 +222,7 @@ def _read(include: Include, ids: Counter[Id], name: str, budget: Budget) -> Foun
     found = include.statement.read(
         grant,
         values,
-        rows.characters(filter_, most),
+        rows.shown.characters(filter_, most),
         partial(budget.read, include.path, include.row_size, ids, name),
         related,
     )
