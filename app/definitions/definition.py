@@ -39,7 +39,7 @@ NOT_SERVED = "is not served until {} has an endpoint of this name"
 PATH = re.compile(r"((^|/)(?!\.\.?(/|$))[A-Za-z0-9_.~-]+)+", re.ASCII)
 # Keys of LoopBack 3 without effect here, or that are read elsewhere.
 WITHOUT_EFFECT = (
-    *("name", "base", "plural", "http", "description", "scopes", "validations"),
+    *("name", "base", "plural", "http", "scopes", "validations"),
     *("idInjection", "validateUpsert", "validateUpdate"),
     *("injectOptionsFromRemoteContext", "trackChanges", "enableRemoteReplication"),
     *("persistUndefinedAsNull", "strictObjectIDCoercion", "automaticHydration"),
@@ -50,7 +50,7 @@ WITHOUT_EFFECT = (
 KEYS = (
     *("properties", "relations", "acls", "options", "hidden", "protected", "scope", "strict"),
     *("indexes", "limits", "mixins", "methods", "owner", "ownerRelations", "defaultPermission"),
-    "resourceName",
+    *("resourceName", "description"),
     *OTHER_NAMES.values(),
     *MAPPINGS,
     *("replaceOnPUT", "strictDelete", OWNER_MAY_CHANGE, FORCE_ID, REMOTING, DISABLED),
@@ -130,6 +130,8 @@ class Definition:
     calls: frozenset[str] = frozenset({"exists", "replace"})
     # The properties as declared in the file.
     declared: JsonObject = field(default_factory=dict)
+    # What a row is, for the readers of the document.
+    description: str = ""
     # The settings that the options of users set.
     settings: JsonObject = field(default_factory=dict)
 
@@ -141,7 +143,7 @@ class Definition:
     @cached_property
     def model(self) -> type[object]:
         """The class that is mapped to the table."""
-        return type(self.name, (), {"__doc__": f"A row of {self.table}."})
+        return type(self.name, (), {"__doc__": self.description})
 
     def at(self, key: str) -> Declaration:
         """Return the place of a key of the file, for problems."""
@@ -210,6 +212,7 @@ def read_definition(merged: MergedModel) -> Definition:
         table_key=table_key,
         properties=properties | times,
         declared={name: property_.value for name, property_ in merged.properties.items()},
+        description=declared.text("description") or f"A row of {plural}.",
         indexes=indexes,
         limits=read_limits(declared["limits"]),
         computed=computed,

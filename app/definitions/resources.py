@@ -219,7 +219,7 @@ def make_detached_model(definition: Definition) -> type[object]:
     """Return a class with the attributes of a model; its table does not exist in a database."""
     id_type = IntegerId() if definition.id.type is RowId else definition.id.type
     columns = [property_.column() for property_ in definition.properties.values()]
-    model = type(definition.name, (), {"__doc__": f"A row of {definition.plural}."})
+    model = type(definition.name, (), {"__doc__": definition.description})
     key = Column("id", id_type, primary_key=True)
     registry().map_imperatively(model, Table(definition.plural, MetaData(), key, *columns))
     return model
@@ -251,7 +251,7 @@ def make_schema(definition: Definition, relations: Collection[str]) -> type[Sche
     attributes: dict[str, object] = {
         "id": Id(definition.id.type, data_key=definition.id.name, dump_only=True),
         **fields,
-        "__doc__": f"A row of {definition.plural}.",
+        "__doc__": definition.description,
         "Meta": Unregistered,
     }
     base: type[Schema] = Schema

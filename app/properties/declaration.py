@@ -70,6 +70,16 @@ class Declaration:
             self[key].add("must be true or false")
         return value in (True, "true")
 
+    def text(self, key: str) -> str:
+        """Return the text of a key, or the lines of a list as one text; warn of other values."""
+        value = self.mapping.get(key) or ""
+        lines = value if isinstance(value, list) else [value]
+        texts = [line for line in lines if isinstance(line, str)]
+        if len(texts) < len(lines):
+            self[key].warn("is ignored: it must be a text, or a list of texts")
+            return ""
+        return " ".join(" ".join(texts).split())
+
     def add(self, message: str) -> None:
         """Report an error: the value is invalid."""
         self.problems.add(self.path, message)

@@ -36,12 +36,12 @@ WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9
 # Keys of LoopBack 3's connectors for the names of columns.
 MAPPINGS = ("postgresql", "mysql", "mssql", "oracle", "sqlite3", "db2", "mongodb")
 # Keys for other programs, and those without effect here.
-NOTES = ("description", "comments", "doc", "meta", "generated", "dataType", "title")
+NOTES = ("comments", "doc", "meta", "generated", "dataType", "title")
 # Types that are stored as JSON.
 JSON_TYPES = ("object", "any", "array", "geopoint")
 KEYS = (
     *("type", "required", "default", "length", "precision", "scale", "index", "unique", "enum"),
-    *("validates", "hidden", "readOnly", "id", "defaultFn", *MAPPINGS),
+    *("validates", "hidden", "readOnly", "id", "defaultFn", "description", *MAPPINGS),
 )
 # Returns the default for a new row; None stands for null.
 Default = Callable[[], object]
@@ -131,7 +131,7 @@ def read_property(name: str, declared: Declaration) -> Property | None:
         is_id=bool(declared.mapping.get("id")),
         index=_has_index(declared, type_),
         unique=is_unique(declared.mapping) and type_.name not in JSON_TYPES,
-        description=str(declared.mapping.get("description", "")),
+        description=declared.text("description"),
     )
 
 
