@@ -30,7 +30,7 @@ def generate(random):
         properties = models[COLLECTIONS[collection]].setdefault("properties", {})
         made[collection] = {}
         for relation in relations:
-            for number in range(3):
+            for number in range(2):
                 word = random.choice([*FUNCTIONS])
                 argument = "name" if word in ("min", "max") and random.random() < 0.5 else "level"
                 computed = {
@@ -60,11 +60,12 @@ def with_related(api, token, collection):
     found = {}
     for relation in USABLE[collection]:
         shown = ask(api, f"/{collection}", token, filter={"include": relation})
-        if shown.status_code != 200:
+        if shown.status_code in (401, 403):
             # The include is refused: the caller may read none of the rows.
             shown = ask(api, f"/{collection}", token)
-        if shown.status_code != 200:
+        if shown.status_code in (401, 403):
             return {}
+        assert shown.status_code == 200
         for row in shown.json:
             found.setdefault(row["id"], {}).update(row)
     return found
@@ -85,7 +86,7 @@ def check(api, tokens, collection, declared, random):
             assert {name: row[name] for name in declared} == values[row_id], (caller, row_id)
         if not rows:
             continue
-        for name in random.sample([*declared], 3):
+        for name in random.sample([*declared], 2):
             given = random.choice([value[name] for value in values.values()])
             word = random.choice(("eq", "neq", "gt", "lte") if given is not None else ("eq", "neq"))
             filter_ = {"where": {name: {word: given}}, "order": [f"{name} DESC", "id"]}
@@ -113,16 +114,9 @@ def run(serve, seed):
         for collection, each in declared.items()
         if each
     )
-    assert compared > 40
+    assert compared > 30
 
 
 @pytest.mark.both_databases
 def test_generated_computed_properties_are_functions_of_what_includes_show(serve):
     run(serve, seed=42)
-
-
-@pytest.mark.live
-@pytest.mark.both_databases
-@pytest.mark.parametrize("seed", range(3))
-def test_many_generated_computed_properties_are_functions_of_what_includes_show(serve, seed):
-    run(serve, seed)
