@@ -1,5 +1,6 @@
 """Column types for values that databases store differently: decimals, JSON, positions, times."""
 
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from math import cos, radians, sin
@@ -108,6 +109,39 @@ class GeoPoint(TypeDecorator[Position]):
     def process_result_value(self, value: Any, dialect: Dialect) -> Position | None:
         """Return the position without the vector."""
         return None if value is None else Position(lat=value["lat"], lng=value["lng"])
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A file of a row: its place in a store, and what its sender has said of it."""
+
+    store: str
+    container: str
+    # Its name in the container, which cannot be guessed.
+    key: str
+    # The name and type that the sender has given it, and its bytes.
+    name: str
+    type: str
+    size: int
+
+
+class FileReference(TypeDecorator[StoredFile]):
+    """The file of a row, stored as JSON; its bytes are in a store."""
+
+    impl = JSON
+    cache_ok = True
+    python_type = StoredFile
+
+    def __init__(self) -> None:
+        super().__init__(none_as_null=True)
+
+    def process_bind_param(self, value: StoredFile | None, dialect: Dialect) -> object:
+        """Return the JSON object of a file."""
+        return None if value is None else asdict(value)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> StoredFile | None:
+        """Return the file of a JSON object."""
+        return None if value is None else StoredFile(**value)
 
 
 def unit_vector(position: Position) -> dict[str, float]:

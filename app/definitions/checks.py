@@ -8,7 +8,9 @@ from app.database.ids import app_id_form
 from app.database.metadata import project_tables
 from app.database.session import db
 from app.errors import InvalidFilter
+from app.fields.files import File
 from app.properties.properties import MAPPINGS
+from app.properties.types import FILE
 from app.rest.filters.columns import visible
 from app.rest.filters.kinds import OBJECT
 from app.rest.filters.parser import lenient, read_filter
@@ -43,6 +45,8 @@ def check(models: Models, resolved: Mapping[str, ResolvedRelations], usual: Reso
     for definition in models.definitions.values():
         _check_scope(definition)
     _check_limits(models)
+    for definition in [*models.with_users, *models.remote.values()]:
+        _check_files(definition, models)
     for definition in models.stored:
         owner = None if definition is models.users else resolved[definition.name].owner
         check_owner_may_change(definition, owner)
@@ -59,6 +63,22 @@ def _check_limits(models: Models) -> None:
             place.add(
                 "are not possible: users have none, nor have rows that are not in the database"
             )
+
+
+def _check_files(definition: Definition, models: Models) -> None:
+    """Report properties with files that cannot be served."""
+    stores = current_app.config["STORES"]
+    for name, property_ in definition.properties.items():
+        if property_.type.name != FILE:
+            continue
+        place, field = definition.at("properties")[name], property_.field()
+        if definition.name not in models.definitions:
+            place.add("is not possible: users have no files, nor have rows of data sources")
+        elif isinstance(field, File) and field.options.store not in stores:
+            known = ", ".join(stores) or "none in datasources.json"
+            place["store"].add(f"there is no such store; there are {known}")
+        elif name in definition.calls:
+            place.add("has the name of a call")
 
 
 def check_owner_may_change(definition: Definition, owner: str | None) -> None:

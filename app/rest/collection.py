@@ -23,6 +23,7 @@ from app.access.policy import (
 from app.database.statements import readers
 from app.errors import ModelNotFound
 from app.fields.base import Id, Schema, validation_cost
+from app.fields.files import file_fields
 from app.settings import Settings, is_compatible
 from app.state import AppState
 
@@ -64,11 +65,9 @@ class Collection:
         """Serve a resource in an app with these settings."""
         # The hooks and endpoints of this copy belong to this app.
         self.resource = resource = replace(resource)
-        self.name = resource.name
-        self.singular = resource.singular
-        self.model = resource.model
+        self.name, self.singular = resource.name, resource.singular
+        self.model, self.relations = resource.model, resource.relations
         self.path = resource.path or resource.name
-        self.relations = resource.relations
         self.load = loader(settings)
         # The schema of responses and updates.
         self.schema = resource.schema()
@@ -76,6 +75,7 @@ class Collection:
         self.properties: dict[str, Column] = shown_columns(resource.model, self.schema)
         self._row_ids = ids.FORMS[settings["ID_TYPE"]]
         self._is_lenient = is_compatible(settings)
+        self.files = file_fields(self.schema)
         # The visibility of a row's values.
         self.visibility = Visibility(self._withheld(), dict(resource.embedded))
         self._columns: Mapping[str, Column] = inspect(resource.model).columns

@@ -35,8 +35,9 @@ from app.rest.filters.columns import is_json, is_text
 from app.rest.filters.tree import Filter
 
 from .dependents import have_dependents, released_dependents
+from .files import columns_of_files
 from .grants import RelatedGrants, Relations
-from .pages import Page, RowSize, max_characters, read_page, read_rows, size_of_names
+from .pages import FILE_SIZE, Page, RowSize, max_characters, read_page, read_rows, size_of_names
 from .values import Condition, Conditions, Element, NewRow, Row, Statement, Values
 
 # Created once; a number would become a parameter of each query.
@@ -85,11 +86,9 @@ class Repository:
 
         Rows that do not meet the restriction are treated as missing.
         """
-        self.restriction = restriction
-        self.model = model
-        self._properties = properties
+        self.restriction, self.model = restriction, model
+        self._properties, self.owner = properties, owner
         self.columns = list(properties.values())
-        self.owner = owner
         self._table_columns: Mapping[str, AnyColumn] = inspect(model).columns
         self.key = self._table_columns["id"]
         self._text_columns = [
@@ -98,12 +97,13 @@ class Repository:
             if is_text(column) or isinstance(column.type, TextId | UuidId | ObjectId)
         ]
         self._json_columns = [place for place, column in enumerate(self.columns) if is_json(column)]
+        # Including those that clients do not see.
+        self.files = columns_of_files(self._table_columns)
         # The columns of text and JSON.
         self._max_characters = {
             name: most for name, column in properties.items() if (most := max_characters(column))
         }
-        self._by_id = self.key.asc()
-        self._all_rows: Statement = select(*self.columns).where(*restriction)
+        self._by_id, self._all_rows = self.key.asc(), select(*self.columns).where(*restriction)
         # One statement for each combination of columns with values.
         self._insert_statement = lru_cache(maxsize=64)(self._make_insert)
 
@@ -151,7 +151,7 @@ class Repository:
 
     def row_size(self, filter_: Filter) -> RowSize:
         """Return the function that measures the rows that a filter selects."""
-        names = size_of_names(self._properties, filter_)
+        names = size_of_names(self._properties, filter_) + FILE_SIZE * len(self.files)
         return RowSize(names, self._text_columns, self._json_columns)
 
     def characters(self, filter_: Filter, rows: int) -> int:

@@ -16,6 +16,7 @@ from werkzeug.exceptions import BadRequest
 from werkzeug.http import parse_etags
 
 from app.errors import IdFixed, PreconditionFailed
+from app.fields.files import without_signature
 from app.http.responses import encode_json
 from app.ids import Id
 from app.rest.answers import JSON
@@ -60,7 +61,10 @@ def respond_selected(
 
 def respond_row(collection: Collection, row: Row) -> ResponseReturnValue:
     """Return the response with one row and all of its properties; 304 if the client has it."""
-    body = encode_json(collection.serializer.dump(row))
+    shown = collection.serializer.dump(row)
+    body = encode_json(shown)
+    if collection.files:
+        return _respond_signed(collection, shown, body)
     return _respond(_entity_tag(body), body)
 
 
@@ -69,7 +73,30 @@ def _respond_fields(
 ) -> ResponseReturnValue:
     """Return the response with some properties of a row, with the tag of `respond_row`."""
     whole = collection.serializer.dump(row)
-    return _respond(_entity_tag(encode_json(whole)), encode_json(select_fields(whole, fields)))
+    selected = encode_json(select_fields(whole, fields))
+    if collection.files:
+        return _respond_signed(collection, whole, selected)
+    return _respond(_entity_tag(encode_json(whole)), selected)
+
+
+def _respond_signed(collection: Collection, whole: Values, body: bytes) -> ResponseReturnValue:
+    """Return the response with a row that may have files, never 304: their URLs expire.
+
+    The tag is that of the row without the signatures of the URLs, which change with time.
+    """
+    tag = _entity_tag(encode_json(_unsigned(collection, whole)))
+    if not any(whole.get(name) for name in collection.files):
+        return _respond(tag, body)
+    response = Response(body, content_type=JSON)
+    response.headers.add(ETAG, f'"{tag}"')
+    return response
+
+
+def _unsigned(collection: Collection, shown: Values) -> Values:
+    files = collection.files
+    return {
+        name: without_signature(value) if name in files else value for name, value in shown.items()
+    }
 
 
 def _respond(tag: str, body: bytes) -> ResponseReturnValue:
@@ -115,7 +142,9 @@ def read_check(collection: Collection) -> Check | None:
         return None
 
     def check(row: Row) -> None:
-        preconditions.check(_entity_tag(encode_json(collection.serializer.dump(row))))
+        shown = collection.serializer.dump(row)
+        whole = _unsigned(collection, shown) if collection.files else shown
+        preconditions.check(_entity_tag(encode_json(whole)))
 
     return check
 
