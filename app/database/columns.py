@@ -1,10 +1,9 @@
 """Column types for values that databases store differently: decimals, JSON, positions, times."""
 
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from math import cos, radians, sin
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import JSON, Column, DateTime, Dialect, Numeric
 from sqlalchemy.types import TypeDecorator, TypeEngine
@@ -111,8 +110,7 @@ class GeoPoint(TypeDecorator[Position]):
         return None if value is None else Position(lat=value["lat"], lng=value["lng"])
 
 
-@dataclass(frozen=True)
-class StoredFile:
+class StoredFile(NamedTuple):
     """A file of a row: its place in a store, and what its sender has said of it."""
 
     store: str
@@ -137,7 +135,7 @@ class FileReference(TypeDecorator[StoredFile]):
 
     def process_bind_param(self, value: StoredFile | None, dialect: Dialect) -> object:
         """Return the JSON object of a file."""
-        return None if value is None else asdict(value)
+        return None if value is None else value._asdict()
 
     def process_result_value(self, value: Any, dialect: Dialect) -> StoredFile | None:
         """Return the file of a JSON object."""

@@ -1,6 +1,6 @@
 """Checks of models in JSON that need no tables, so that all problems are reported together."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from flask import current_app
 
@@ -45,8 +45,17 @@ def check(models: Models, resolved: Mapping[str, ResolvedRelations], usual: Reso
     for definition in models.definitions.values():
         _check_scope(definition)
     _check_limits(models)
-    for definition in [*models.with_users, *models.remote.values()]:
-        _check_files(definition, models)
+    used = {
+        store
+        for definition in [*models.with_users, *models.remote.values()]
+        for store in _check_files(definition, models)
+    }
+    for definition in models.containers.values():
+        if definition.data_source in used:
+            definition.source.declared.add(
+                f"{definition.data_source} has files of rows, which only their rows may show: set"
+                " another data source"
+            )
     for definition in models.stored:
         owner = None if definition is models.users else resolved[definition.name].owner
         check_owner_may_change(definition, owner)
@@ -65,20 +74,23 @@ def _check_limits(models: Models) -> None:
             )
 
 
-def _check_files(definition: Definition, models: Models) -> None:
-    """Report properties with files that cannot be served."""
+def _check_files(definition: Definition, models: Models) -> Iterator[str]:
+    """Report properties with files that cannot be served; yield the stores of the others."""
     stores = current_app.config["STORES"]
     for name, property_ in definition.properties.items():
         if property_.type.name != FILE:
             continue
         place, field = definition.at("properties")[name], property_.field()
+        store = field.options.store if isinstance(field, File) else ""
         if definition.name not in models.definitions:
             place.add("is not possible: users have no files, nor have rows of data sources")
-        elif isinstance(field, File) and field.options.store not in stores:
+        elif store not in stores:
             known = ", ".join(stores) or "none in datasources.json"
             place["store"].add(f"there is no such store; there are {known}")
         elif name in definition.calls:
             place.add("has the name of a call")
+        else:
+            yield store
 
 
 def check_owner_may_change(definition: Definition, owner: str | None) -> None:
