@@ -94,7 +94,7 @@ class Schemas:
     def of_form(self, subject: Collection) -> DocumentPart:
         """Return the schema of a form with the properties of a new row, and its files."""
         new = self.named[f"New{model_name(subject)}"]
-        files = dict.fromkeys(subject.files, {"type": "string", "format": "binary"})
+        files = {name: {"type": "string", "format": "binary"} for name in subject.files}
         needed = [name for name, field in subject.files.items() if field.required]
         return {
             **_omit(new, "examples"),

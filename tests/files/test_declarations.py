@@ -36,7 +36,7 @@ def test_a_declaration_that_cannot_be_used_is_named(serve_photos, keys, sentence
 
 
 def test_a_model_with_files_needs_a_key_for_their_urls(serve_photos):
-    with pytest.raises(ConfigurationError, match="Photo.image: needs FILE_URL_KEYS"):
+    with pytest.raises(ConfigurationError, match=r"Photo\.image: needs FILE_URL_KEYS"):
         serve_photos(settings={"FILE_URL_KEYS": []})
 
 

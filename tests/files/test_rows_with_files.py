@@ -6,6 +6,7 @@ import pytest
 
 from tests.storage.conftest import PNG
 from tests.support.answers import field_codes, refusal
+from tests.support.races import at_once
 
 pytestmark = pytest.mark.both_databases
 JPEG = b"\xff\xd8\xff" + b"another picture"
@@ -190,3 +191,57 @@ def test_rows_that_are_included_have_urls(photos):
 
     url = included["image"]["url"].removeprefix("/api")
     assert photos("GET", url, token=None).data == PNG
+
+
+def test_of_concurrent_uploads_one_file_remains(photos):
+    path = f"/api/photos/{photos.photo()['id']}/image"
+    headers = {"Authorization": photos.token, "Content-Type": "image/png"}
+
+    def put(number):
+        content = PNG + bytes([number])
+        return lambda client: client.put(path, data=content, headers=headers, buffered=True)
+
+    answers = at_once(photos.app, *map(put, range(6)))
+    photos.drain()
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert len(photos.stored()) == 1
+    assert photos("GET", path.removeprefix("/api")).data[:-1] == PNG
+
+
+def test_a_file_that_is_uploaded_while_its_row_is_deleted_does_not_remain(photos):
+    photo = photos.photo()["id"]
+    headers = {"Authorization": photos.token}
+    path = f"/api/photos/{photo}"
+
+    def delete(client):
+        return client.delete(path, headers=headers)
+
+    def put(client):
+        image = {**headers, "Content-Type": "image/png"}
+        return client.put(f"{path}/image", data=PNG, headers=image, buffered=True)
+
+    deleted, uploaded = at_once(photos.app, delete, put)
+    photos.drain()
+
+    assert deleted.status_code == 200
+    assert uploaded.status_code in (200, 404)
+    assert photos.stored() == []
+
+
+def test_many_rows_lose_their_files_in_one_change(photos):
+    first, second = photos.photo(), photos.photo(title="Another cat")
+    changed = photos(
+        *("POST", "/photos/update"),
+        {"image": None},
+        query_string={"where": json.dumps({"title": "A cat"})},
+    )
+    refused = photos(
+        *("POST", "/photos/update"), {"image": first["image"]}, query_string={"where": "{}"}
+    )
+    photos.drain()
+
+    assert changed.json == {"count": 1}
+    assert field_codes(refused).keys() == {"image"}
+    assert len(photos.stored()) == 1
+    assert photos("GET", f"/photos/{second['id']}/image").data == PNG

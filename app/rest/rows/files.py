@@ -92,8 +92,10 @@ def replacing_files(rows: FileRows, store: StoreRows) -> StoreRows:
             with connection() as database:
                 locked = select(*changed).where(*chosen).with_for_update()
                 old = {file for row in database.execute(locked) for file in row}
-            _keep(new - old)
             stored = store(chosen, values)
+            # Otherwise the row was deleted meanwhile.
+            if stored:
+                _keep(new - old)
             remove(old - new - {None})
         return stored
 
