@@ -67,10 +67,6 @@ class FilePlace:
         limited = replace(settings, allowed_types=allowed, max_file_size=options.max_bytes)
         return cls(options.store, opened.store, check_name(container), limited, signer)
 
-    def remove(self, file: StoredFile) -> None:
-        """Remove a file that no row has."""
-        self.store.remove_file(file.container, file.key)
-
 
 # The places of files, by the name of the collection and that of the property.
 places = AppState[dict[tuple[str, str], FilePlace]]("files of rows", factory=lambda _app: {})
@@ -80,7 +76,7 @@ class Receipt:
     """The files that one request uploads; they appear in their stores when all are accepted."""
 
     def __init__(self) -> None:
-        self._uploads: list[tuple[Upload, FilePlace, StoredFile]] = []
+        self._uploads: list[tuple[Upload, StoredFile]] = []
 
     def receive(
         self, place: FilePlace, name: str, declared: str, blocks: Iterable[bytes], stack: ExitStack
@@ -96,24 +92,22 @@ class Receipt:
         upload, size = receiver.receive(where, name, type_, blocks, stack)
         type_ = canonical_type(type_)
         file = StoredFile(place.store_name, place.container, key, name, type_, size)
-        self._uploads.append((upload, place, file))
+        self._uploads.append((upload, file))
         return file
 
     @contextmanager
     def published(self) -> Iterator[None]:
         """Let the files appear, for a block that stores their row; remove them if it raises."""
-        for _, _, file in self._uploads:
+        for _, file in self._uploads:
             files.announce(file)
         try:
-            for upload, _, _ in self._uploads:
+            for upload, _ in self._uploads:
                 upload.publish()
             yield
         except BaseException:
-            for _, place, file in self._uploads:
-                # Otherwise they are removed in an hour, as announced.
-                with suppress(HTTPException, SQLAlchemyError):
-                    if not files.is_kept(file):
-                        place.remove(file)
+            # If the database fails, they are removed in an hour, as announced.
+            with suppress(HTTPException, SQLAlchemyError):
+                files.withdraw(file for _, file in self._uploads)
             raise
 
 

@@ -108,6 +108,7 @@ def test_other_users_neither_read_nor_write_files(photos):
     anonymous = photos(
         "POST", "/photos", data=form(text_part("title", "a")), headers=FORM, token=None
     )
+    photos.drain()
     assert anonymous.status_code == 401
     assert len(photos.stored()) == 1
 
@@ -210,6 +211,7 @@ def test_forms_that_cannot_be_read_are_refused(photos):
     assert status(twice) == status(no_text) == status(files) == status(b"no form") == 400
     assert status(unknown) == status(as_text) == 422
     assert status(form(*[text_part(f"a{number}", "x") for number in range(200)])) == 413
+    photos.drain()
     assert photos.stored() == []
 
 
@@ -292,6 +294,7 @@ def extend(photos):
     photos = serve_photos(code={"photo": code})
     photo = photos.photo()
     late, later = photos.upload(title="late"), photos.upload(title="later")
+    photos.drain()
 
     assert field_codes(late).keys() == field_codes(later).keys() == {"title"}
     assert len(photos.stored()) == 1

@@ -105,6 +105,7 @@ def test_files_disappear_with_rows_that_the_database_deletes(photos):
 def test_a_row_that_is_refused_leaves_no_file(photos):
     refused = photos.upload(stars="2")
     unknown = photos.upload(title="A cat", colour="red")
+    photos.drain()
 
     assert field_codes(refused).keys() == {"title"}
     assert field_codes(unknown).keys() == {"colour"}

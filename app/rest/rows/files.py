@@ -102,9 +102,10 @@ def replacing_files(rows: FileRows, store: StoreRows) -> StoreRows:
     return change
 
 
-def is_kept(file: StoredFile) -> bool:
-    """Return True if a row has a file that was announced; else its removal is no longer due."""
-    return not cancel(UNUSED, file.key)
+def withdraw(announced: Iterable[StoredFile]) -> None:
+    """Remove those of the announced files that no row has, now instead of in an hour."""
+    with transaction():
+        remove([file for file in announced if cancel(UNUSED, file.key)])
 
 
 def remove(files: Iterable[StoredFile]) -> None:
