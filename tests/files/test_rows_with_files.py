@@ -246,3 +246,15 @@ def test_many_rows_lose_their_files_in_one_change(photos):
     assert field_codes(refused).keys() == {"image"}
     assert len(photos.stored()) == 1
     assert photos("GET", f"/photos/{second['id']}/image").data == PNG
+
+
+def test_clients_of_loopback_send_rows_back_as_they_were_read(serve_photos):
+    photos = serve_photos(settings={"COMPATIBILITY": "loopback3"})
+    photo = photos.photo(stars="4")
+    path = f"/photos/{photo['id']}"
+    replaced = photos("PUT", path, {**photo, "title": "The same cat"})
+    other = photos("PATCH", path, {"image": {**photo["image"], "name": "dog.png"}})
+
+    assert replaced.json == {**photo, "title": "The same cat"}
+    assert field_codes(other).keys() == {"image"}
+    assert photos("GET", f"{path}/image").data == PNG
