@@ -230,6 +230,12 @@ FEATURES = (
         settings=("MODELS_FOLDER", "STORES"),
     ),
     Feature(
+        "files of rows",
+        "app.files.setup",
+        Stage.ATTACHED,
+        settings=("MODELS_FOLDER", "STORES"),
+    ),
+    Feature(
         "project",
         "app.project_modules",
         Stage.PROJECT,

@@ -26,6 +26,7 @@ from .identity import Identity, current_identity
 from .parsing import parse_rules
 from .roles import ADMIN
 from .rules import (
+    EVERYONE,
     OWNER,
     READ,
     STRONG,
@@ -35,6 +36,7 @@ from .rules import (
     ModelRules,
     Principal,
     Rule,
+    allow,
     check_dynamic,
     check_methods,
     check_owners,
@@ -221,6 +223,14 @@ def install_rules(app: Flask, declared: ModelRules) -> None:
             unscoped=method in unscoped,
             narrowed_by=narrowed_by[method],
         )
+    for ruled in declared.methods:
+        if ruled.ruled_by == EVERYONE:
+            permitted = [allow(EVERYONE, ruled.method)]
+            compiled[model, ruled.method] = MethodRules(
+                permitted, ruled.method, ruled.access, unscoped=True
+            )
+        elif ruled.ruled_by:
+            compiled[model, ruled.method] = compiled[model, ruled.ruled_by]
     if CREATE in methods:
         barred = () if CREATE in by_row else dynamic
         applicable = _applicable(rules, bool(owned), barred)

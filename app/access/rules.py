@@ -136,6 +136,10 @@ class RuledMethod(Protocol):
         """Whom it permits itself."""
 
     @property
+    def ruled_by(self) -> str:
+        """A method whose rules decide on it; EVERYONE if it decides itself; empty: its own."""
+
+    @property
     def owned(self) -> bool:
         """Whether its rows have owners; rules for $owner apply to no others."""
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from decimal import Decimal
 from math import cos, radians, sin
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import JSON, Column, DateTime, Dialect, Numeric
 from sqlalchemy.types import TypeDecorator, TypeEngine
@@ -108,6 +108,38 @@ class GeoPoint(TypeDecorator[Position]):
     def process_result_value(self, value: Any, dialect: Dialect) -> Position | None:
         """Return the position without the vector."""
         return None if value is None else Position(lat=value["lat"], lng=value["lng"])
+
+
+class StoredFile(NamedTuple):
+    """A file of a row: its place in a store, and what its sender has said of it."""
+
+    store: str
+    container: str
+    # Its name in the container, which cannot be guessed.
+    key: str
+    # The name and type that the sender has given it, and its bytes.
+    name: str
+    type: str
+    size: int
+
+
+class FileReference(TypeDecorator[StoredFile]):
+    """The file of a row, stored as JSON; its bytes are in a store."""
+
+    impl = JSON
+    cache_ok = True
+    python_type = StoredFile
+
+    def __init__(self) -> None:
+        super().__init__(none_as_null=True)
+
+    def process_bind_param(self, value: StoredFile | None, dialect: Dialect) -> object:
+        """Return the JSON object of a file."""
+        return None if value is None else value._asdict()
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> StoredFile | None:
+        """Return the file of a JSON object."""
+        return None if value is None else StoredFile(**value)
 
 
 def unit_vector(position: Position) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """Checks of models in JSON that need no tables, so that all problems are reported together."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from flask import current_app
 
@@ -9,7 +9,9 @@ from app.database.ids import app_id_form
 from app.database.metadata import project_tables
 from app.database.session import db
 from app.errors import InvalidFilter
+from app.fields.files import File
 from app.properties.properties import MAPPINGS
+from app.properties.types import FILE
 from app.rest.filters.columns import visible
 from app.rest.filters.kinds import OBJECT, OPAQUE
 from app.rest.filters.parser import lenient, read_filter
@@ -44,6 +46,17 @@ def check(models: Models, resolved: Mapping[str, ResolvedRelations], usual: Reso
     for definition in models.definitions.values():
         _check_scope(definition)
     _check_stored(models)
+    used = {
+        store
+        for definition in [*models.with_users, *models.remote.values()]
+        for store in _check_files(definition, models)
+    }
+    for definition in models.containers.values():
+        if definition.data_source in used:
+            definition.source.declared.add(
+                f"{definition.data_source} has files of rows, which only their rows may show: set"
+                " another data source"
+            )
     for definition in models.stored:
         owner = None if definition is models.users else resolved[definition.name].owner
         check_owner_may_change(definition, owner)
@@ -62,6 +75,25 @@ def _check_stored(models: Models) -> None:
             definition.at("limits").add(f"are not possible: {reason}")
         for computed in definition.computed.values():
             computed.declared.add(f"is not possible: {reason}")
+
+
+def _check_files(definition: Definition, models: Models) -> Iterator[str]:
+    """Report properties with files that cannot be served; yield the stores of the others."""
+    stores = current_app.config["STORES"]
+    for name, property_ in definition.properties.items():
+        if property_.type.name != FILE:
+            continue
+        place, field = definition.at("properties")[name], property_.field()
+        store = field.options.store if isinstance(field, File) else ""
+        if definition.name not in models.definitions:
+            place.add("is not possible: users have no files, nor have rows of data sources")
+        elif store not in stores:
+            known = ", ".join(stores) or "none in datasources.json"
+            place["store"].add(f"there is no such store; there are {known}")
+        elif name in definition.calls:
+            place.add("has the name of a call")
+        else:
+            yield store
 
 
 def check_owner_may_change(definition: Definition, owner: str | None) -> None:

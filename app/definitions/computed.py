@@ -13,7 +13,7 @@ COUNT = "count"
 FUNCTIONS = (COUNT, "sum", "min", "max")
 KEYS = (*FUNCTIONS, WHERE, VISIBLE)
 # The keys of a property beside `computed`; others are about values that are stored.
-BESIDE = (COMPUTED, "hidden", "readOnly")
+BESIDE = (COMPUTED, "description", "hidden", "readOnly")
 FORMS = {
     True: "must be the name of a relation",
     False: "must be a relation and a property of its rows, as in signUps.hours",
@@ -80,7 +80,7 @@ def _read(name: str, property_: Declaration) -> DeclaredComputed | None:
         return None
     given = str(declared.mapping[word])
     relation, _, argument = given.partition(".")
-    text = str(property_.mapping.get("description") or f"Computed: the {WORDS[word]} of {given}.")
+    text = property_.text("description") or f"Computed: the {WORDS[word]} of {given}."
     is_hidden = property_.flag("hidden")
     return DeclaredComputed(declared, name, word, relation, argument, is_hidden, text)
 

@@ -1,8 +1,11 @@
 """What models in JSON become: tables with mapped classes, and resources with schemas."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection as Container
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
+from typing import cast
 
 from flask import Flask
 from sqlalchemy import Column, ForeignKey, Index, MetaData, Table, UniqueConstraint
@@ -16,7 +19,11 @@ from app.database.ids import IntegerId, RowId
 from app.database.metadata import app_metadata
 from app.database.session import db
 from app.fields.base import Id, Schema
+from app.fields.files import File
+from app.files.views import file_endpoints
 from app.properties.properties import Property
+from app.properties.types import FILE
+from app.rest.collection import Collection
 from app.rest.endpoint import Endpoint
 from app.rest.resource import Resource
 from app.rest.rows.computed import RelatedValue
@@ -211,8 +218,19 @@ def make_resource(
         default_filter=definition.scope,
         limits=definition.limits,
         computed=computed,
+        added_endpoints=partial(_file_endpoints, definition),
     )
     return resource
+
+
+def _file_endpoints(definition: Definition, collection: Collection | None) -> list[Endpoint]:
+    """Return the endpoints of a model's files."""
+    found: list[Endpoint] = []
+    for name, property_ in definition.properties.items():
+        if property_.type.name == FILE:
+            field = cast("File", property_.field(data_key=name))
+            found += file_endpoints(name, field, collection, property_.hidden)
+    return found
 
 
 def make_detached_model(definition: Definition) -> type[object]:
@@ -241,7 +259,7 @@ def _written_only(definition: Definition) -> set[str]:
     return {name for name, property_ in definition.properties.items() if property_.hidden}
 
 
-def make_schema(definition: Definition, relations: Collection[str]) -> type[Schema]:
+def make_schema(definition: Definition, relations: Container[str]) -> type[Schema]:
     """Return the schema of a model with these relations."""
     # By their columns, whose names do not clash with attributes of schemas.
     fields = {

@@ -63,7 +63,9 @@ def init_app(app: Flask) -> None:
         if repeatable := _repeatable(view, name, endpoint, collections):
             app.view_functions[name] = repeatable.respond
             parameters = (*endpoint.parameters, PARAMETER)
-            served[name] = endpoint.replace(parameters=parameters, errors=(*errors, *ERRORS))
+            of_forms = (IdempotencyKeyUnsupported(),) if endpoint.upload_type else ()
+            errors = (*errors, *ERRORS, *of_forms)
+            served[name] = endpoint.replace(parameters=parameters, errors=errors)
         else:
             app.view_functions[name] = _unrepeatable(view, endpoint)
             served[name] = endpoint.replace(errors=(*errors, IdempotencyKeyUnsupported()))

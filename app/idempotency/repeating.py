@@ -16,6 +16,7 @@ from app.rest.collection import Collection
 from app.rest.endpoint import Endpoint, View
 from app.rest.writing import hashed_property
 
+from .errors import IdempotencyKeyUnsupported
 from .keys import HEADER, read_call
 from .records import Answer, Claim, claim, keep, release
 
@@ -48,6 +49,9 @@ class RepeatableView:
         current: Request = request._get_current_object()  # type: ignore[attr-defined]
         if HEADER not in current.environ:
             return self.view(**arguments)  # type: ignore[no-any-return]
+        if self.endpoint.upload_type and current.mimetype == self.endpoint.upload_type:
+            # Its files are stored before the transaction that would keep the answer.
+            raise IdempotencyKeyUnsupported()
         model, _, method = self.name.partition(".")
         authorize(model, method, arguments.get("id"))
         found = claim(read_call(current, hashed_property(self.endpoint, self.target)))

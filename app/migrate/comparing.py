@@ -14,7 +14,7 @@ from sqlalchemy import BigInteger, Connection, Table
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.types import TypeEngine
 
-from app.database.columns import ExactDecimal, GeoPoint, Json, UtcDateTime
+from app.database.columns import ExactDecimal, FileReference, GeoPoint, Json, UtcDateTime
 from app.database.dialects import has_decimals
 from app.database.ids import IdColumn
 from app.database.metadata import all_metadata
@@ -118,7 +118,7 @@ def _render_type(_kind: str, item: object, _context: object) -> str | Literal[Fa
         return "sa.DateTime(timezone=True)"
     if isinstance(item, IdColumn | ExactDecimal):
         return _render_storage(item.storage)
-    if isinstance(item, Json | GeoPoint):
+    if isinstance(item, Json | GeoPoint | FileReference):
         return "sa.JSON()"
     return False
 

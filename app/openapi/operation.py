@@ -274,7 +274,10 @@ class EndpointOperation:
         if not self._has_body:
             return None
         schema = schemas.of_body(self._endpoint.body, self._subject)
-        return {"required": True, "content": {self._endpoint.body_type: {"schema": schema}}}
+        content = {self._endpoint.body_type: {"schema": schema}}
+        if self._endpoint.upload_type and self._subject:
+            content[self._endpoint.upload_type] = {"schema": schemas.of_form(self._subject)}
+        return {"required": True, "content": content}
 
     def _success(self, schemas: Schemas) -> dict[str, DocumentPart]:
         answer = self._endpoint.answer
@@ -319,7 +322,7 @@ class EndpointOperation:
             yield from self._row_errors(self._resource)
         # Logout reads a body for every verb.
         takes_body = self._endpoint.body is not None or self._endpoint.makes_link
-        if takes_body and not self._endpoint.max_upload:
+        if takes_body and (self._endpoint.upload_type or not self._endpoint.max_upload):
             yield from body_errors()
             yield from schema_errors(self._endpoint.body)
 

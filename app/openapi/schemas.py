@@ -91,6 +91,17 @@ class Schemas:
         """Return the schema of a declared body; names in it refer to schemas of `subject`."""
         return self._schema(declared, request_schema, subject)
 
+    def of_form(self, subject: Collection) -> DocumentPart:
+        """Return the schema of a form with the properties of a new row, and its files."""
+        new = self.named[f"New{model_name(subject)}"]
+        files = {name: {"type": "string", "format": "binary"} for name in subject.files}
+        needed = [name for name, field in subject.files.items() if field.required]
+        return {
+            **_omit(new, "examples"),
+            "properties": {**new["properties"], **files},
+            "required": [*new.get("required", ()), *needed],
+        }
+
     def of_link(self, relation: Relation, model: Collection | None) -> DocumentPart:
         """Return the schema of a link of a relation, without the ids of both sides.
 
@@ -197,7 +208,8 @@ def request_schema(schema: DocumentPart, partial: bool = False) -> DocumentPart:
         for name, property_ in schema["properties"].items()
         if not property_.get("readOnly")
     }
-    required = [] if partial else schema.get("required", [])
+    given = [] if partial else schema.get("required", [])
+    required = [name for name in given if name in properties]
     body = {
         **_omit(schema, "required"),
         "properties": properties,

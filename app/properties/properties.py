@@ -24,7 +24,7 @@ from app.state import AppState
 from app.times import iso_time, now
 
 from .declaration import Declaration, JsonObject
-from .types import NAMES, PropertyType, is_indexed, read_type
+from .types import FILE, FILE_KEYS, NAMES, PropertyType, is_indexed, read_type
 from .validators import Validator, read_validators
 
 #: Maximum characters of the name of a property in JSON, a column or a table, as in PostgreSQL.
@@ -38,7 +38,7 @@ MAPPINGS = ("postgresql", "mysql", "mssql", "oracle", "sqlite3", "db2", "mongodb
 # Keys for other programs, and those without effect here.
 NOTES = ("comments", "doc", "meta", "generated", "dataType", "title")
 # Types that are stored as JSON.
-JSON_TYPES = ("object", "any", "array", "geopoint")
+JSON_TYPES = ("object", "any", "array", "geopoint", FILE)
 KEYS = (
     *("type", "required", "default", "length", "precision", "scale", "index", "unique", "enum"),
     *("validates", "hidden", "readOnly", "id", "defaultFn", "description", *MAPPINGS),
@@ -92,6 +92,9 @@ class Property:
         given["dump_only"] = self.read_only
         if self.required and self.default is None:
             given["required"] = True
+        elif self.type.name == FILE:
+            # Without a default: a change that does not name it keeps the file.
+            given["allow_none"] = True
         else:
             given |= {"load_default": self.default, "allow_none": not self.required}
         if self.description:
@@ -108,7 +111,8 @@ def read_property(name: str, declared: Declaration) -> Property | None:
     """
     if not isinstance(declared.value, Mapping):
         declared = declared.with_value({"type": declared.value})
-    declared.check_keys(KEYS, NOTES)
+    of_type = FILE_KEYS if str(declared.mapping.get("type")).lower() == FILE else ()
+    declared.check_keys((*KEYS, *of_type), NOTES)
     column = declared_column(name, declared.mapping)
     if problem := name_problem(name, column):
         declared.add(problem)

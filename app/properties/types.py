@@ -1,5 +1,6 @@
 """Types of properties in LoopBack 3's form, with types of columns and fields."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,10 +10,18 @@ from typing import Any
 from sqlalchemy import BigInteger, Boolean, Date, Double, String, Text, Uuid
 from sqlalchemy.types import TypeEngine
 
-from app.database.columns import MAX_PRECISION, ExactDecimal, GeoPoint, Json, UtcDateTime
+from app.database.columns import (
+    MAX_PRECISION,
+    ExactDecimal,
+    FileReference,
+    GeoPoint,
+    Json,
+    UtcDateTime,
+)
 from app.fields import base as fields
 from app.fields import json as json_fields
 from app.fields.base import MAX_TEXT, Field
+from app.fields.files import File, FileOptions
 from app.problems import MISSPELT, suggest
 
 from .declaration import Declaration, JsonObject
@@ -48,7 +57,13 @@ ITEMS: dict[str, type] = {
     "boolean": bool,
     "any": object,
 }
-NAMES = ("string", "decimal", "array", *SIMPLE)
+FILE = "file"
+NAMES = ("string", "decimal", "array", FILE, *SIMPLE)
+# Keys of a file's declaration that other types do not have.
+FILE_KEYS = ("store", "container", "types", "maxBytes")
+# Bytes of a file without `maxBytes`, as of the files of a store.
+MAX_FILE = 10 * 1024 * 1024
+FILE_TYPE = re.compile(r"[a-z]+/(\*|[\w.+-]+)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -145,6 +160,35 @@ def _decimal(declared: Declaration) -> PropertyType:
     return PropertyType("decimal", column_type, partial(fields.Decimal, precision, scale))
 
 
+def _file(declared: Declaration) -> PropertyType:
+    store, container = _name_of(declared["store"]), ""
+    if not store:
+        declared["store"].add("must be the name of a store of files in datasources.json")
+    if declared.mapping.get("container") is not None:
+        container = _name_of(declared["container"])
+        if not container:
+            declared["container"].add("must be the name of a container")
+    for key in ("default", "defaultFn", "validates", "id", "unique"):
+        if key in declared.mapping:
+            declared[key].add("a file cannot have it")
+    types = declared.mapping.get("types", [])
+    if not isinstance(types, list) or not all(map(_is_file_type, types)):
+        declared["types"].add('must be a list of types, such as ["image/*", "application/pdf"]')
+        types = []
+    options = FileOptions(
+        store, container, tuple(types), _whole_number(declared["maxBytes"], MAX_FILE)
+    )
+    return PropertyType(FILE, FileReference(), partial(File, options))
+
+
+def _name_of(declared: Declaration) -> str:
+    return declared.value if isinstance(declared.value, str) else ""
+
+
+def _is_file_type(given: object) -> bool:
+    return isinstance(given, str) and FILE_TYPE.fullmatch(given) is not None
+
+
 def _whole_number(declared: Declaration, usual: int, least: int = 1) -> int:
     """Return a positive number; LoopBack's discovery of databases writes null for none."""
     value = declared.value
@@ -162,4 +206,5 @@ READERS: dict[str, Callable[[Declaration], PropertyType]] = {
     "array": partial(_array, "any"),
     "string": _text,
     "decimal": _decimal,
+    FILE: _file,
 }

@@ -22,6 +22,7 @@ from app.access.policy import (
 from app.database.statements import readers
 from app.errors import ModelNotFound
 from app.fields.base import Schema, validation_cost
+from app.fields.files import file_fields
 from app.settings import Settings, is_compatible
 from app.state import AppState
 
@@ -73,9 +74,9 @@ class Collection:
         # The schema of responses and updates.
         self.schema = with_computed(resource.schema, self.computed)()
         # The columns that clients may read, filter and order by, by their JSON names.
-        stored = shown_columns(resource.model, self.schema)
-        self.properties: dict[str, Column] = {**stored, **self.computed}
+        self.properties = shown_columns(resource.model, self.schema) | self.computed
         self._is_lenient = is_compatible(settings)
+        self.files = file_fields(self.schema)
         # The visibility of a row's values.
         self.visibility = Visibility(self._withheld(), dict(resource.embedded))
         self._columns: Mapping[str, Column] = inspect(resource.model).columns
@@ -160,8 +161,7 @@ class Collection:
     @cached_property
     def id_name(self) -> str:
         """The property of the id; empty if clients do not see it."""
-        shown = self.properties.items()
-        return next((name for name, column in shown if column is self.rows.key), "")
+        return next((name for name, each in self.properties.items() if each is self.rows.key), "")
 
     @cached_property
     def id_form(self) -> ids.IdForm:

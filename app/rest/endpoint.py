@@ -111,6 +111,9 @@ class Endpoint:
     # A method of the same model: whoever may not call it may not call this one, unless rules name
     # this one, and where it is switched off, this one is.
     narrowed_by: str = ""
+    # A method of the same model whose rules decide on this one; EVERYONE: its view decides who may
+    # call it, whatever the rules say.
+    ruled_by: str = ""
     # Whether the caller must also be allowed to read the relation's parent.
     reads_parent: bool = False
     # Whether it looks up a row, so that it may answer 404.
@@ -145,6 +148,8 @@ class Endpoint:
     # Maximum bytes of a body that is received in a file and read by the view from `request.stream`.
     # 0: a body in memory, of MAX_BODY_BYTES.
     max_upload: int = 0
+    # The media type of such a body, if others are received in memory.
+    upload_type: str = ""
     # The media types of the body and the response.
     body_type: str = JSON
     answer_type: str = JSON

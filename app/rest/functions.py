@@ -10,7 +10,7 @@ from sqlalchemy import Boolean, Date, String, Uuid, func
 from sqlalchemy.types import TypeEngine
 
 from app import ids
-from app.database.columns import ExactDecimal, GeoPoint, Json, UtcDateTime
+from app.database.columns import ExactDecimal, FileReference, GeoPoint, Json, UtcDateTime
 from app.database.decimals import AVERAGE_DIGITS, ExactAverage, ExactSum, RoundedSum, SumType
 from app.database.ids import IdColumn
 from app.database.time_units import UNITS
@@ -52,7 +52,7 @@ def uses_of(type_: TypeEngine[Any]) -> Uses:
             return UNORDERED if type_.form.name == ids.UUID.name else TEXTS
         case Boolean() | Uuid():
             return UNORDERED
-        case GeoPoint() | Json():
+        case FileReference() | GeoPoint() | Json():
             return OPAQUE
         case UtcDateTime():
             return TIMES

@@ -101,6 +101,9 @@ class Resource:
     errors: Mapping[str, Sequence[HTTPException]] = field(default_factory=dict)
     # Endpoints in addition to those of every collection, as declared.
     own_endpoints: OwnCopy[list[Endpoint]] = OwnCopy(list)
+    # Returns further endpoints for the collection that serves them; for None as declared, which
+    # cannot be called.
+    added_endpoints: Callable[[Any], Sequence[Endpoint]] = lambda _collection: ()
     # The segment of the path below the base path, in any case; None: the name.
     path: str | None = None
     # belongsTo relations without endpoints; their foreign keys are checked, too.

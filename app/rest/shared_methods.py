@@ -52,6 +52,8 @@ def switch_off(
 
 def _is_narrowed(endpoint: Endpoint, off: Container[str], shared: Mapping[str, bool]) -> bool:
     """Return True if a method is off together with another one, and not switched on by name."""
+    if endpoint.ruled_by in off:
+        return True
     is_on = endpoint.narrowed_by and True in map(shared.get, _own_names(endpoint))
     return endpoint.narrowed_by in off and not is_on
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from app.errors import MalformedBody, ValidationError
+from app.fields.files import without_signature
 from app.ids import Id
 
 from .collection import MAX_VALUES, Collection
@@ -163,7 +164,9 @@ def update_one(
         return collection.or_denied(row_id, collection.rows.get(row_id, scope.conditions))
 
     body, check = collection.embedded_objects.complete(body, find_row, check)
-    values = collection.load(collection.schema, body, partial=partial)
+    if collection.files:
+        body = _without_files(collection, body, find_row)
+    values = collection.load(collection.schema, body, partial=partial or [*collection.files])
 
     def find_value(name: str) -> object:
         return collection.rows.value(find_row(), name)
@@ -180,6 +183,20 @@ def update_one(
             return _store(collection, collection.writer.update, row_id, scope, values, check)
     store = collection.writer.update if partial else collection.writer.replace
     return _store(collection, store, row_id, scope, values, check)
+
+
+def _without_files(collection: Collection, body: Values, find_row: Callable[[], Row]) -> Values:
+    """Return a body without the files of the row as a client has read them."""
+    given = [name for name in collection.files.keys() & body if isinstance(body[name], dict)]
+    if not given:
+        return body
+    shown = collection.serializer.dump(find_row())
+    same = {
+        name
+        for name in given
+        if without_signature(body[name]) == without_signature(shown.get(name))
+    }
+    return {name: value for name, value in body.items() if name not in same}
 
 
 def _owner_scope(

@@ -87,6 +87,14 @@ class ProjectSettings(Schema):
         " `datasources.json` whose connector is `loopback-component-storage`.",
         keys=fields.String(),
     )
+    FILE_URL_KEYS = setting(
+        partial(fields.List, fields.String(validate=validate.Length(32, 4096))),
+        list,
+        "Secrets of at least 32 characters, for models with files: the first one signs the URLs of"
+        " files, and all of them are accepted: [files-of-rows.md](files-of-rows.md). To replace it,"
+        " put another before it, and remove the old one ten minutes later.",
+        is_secret=True,
+    )
     MODELS_FOLDER = setting(
         fields.String,
         None,

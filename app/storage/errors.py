@@ -8,6 +8,7 @@ from flask import current_app
 from werkzeug.exceptions import (
     BadRequest,
     Conflict,
+    Forbidden,
     HTTPException,
     NotFound,
     RequestEntityTooLarge,
@@ -64,6 +65,13 @@ class ContainerNotEmpty(Conflict):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"The container {quote(name)} has what cannot be deleted with it.")
+
+
+class InvalidSignature(Forbidden):
+    """The signature of a file's URL is invalid, or has expired."""
+
+    error_code = "INVALID_SIGNATURE"
+    description = "This address of a file is invalid, or has expired: read its row again."
 
 
 class InvalidUpload(BadRequest):

@@ -1,6 +1,7 @@
 """Types of files: by their names, by their first bytes, and those that browsers may show."""
 
 import re
+from collections.abc import Collection
 from os.path import splitext
 
 from app.http.sent_files import TYPES
@@ -131,6 +132,21 @@ def refused_type(name: str, declared: str, allowed: frozenset[str]) -> str | Non
     if ending not in ENDINGS and UNKNOWN not in allowed:
         return ending
     return min(types_of(name, declared) - allowed, default=None)
+
+
+def name_of_type(name: str, declared: str) -> str:
+    """Return a name with the suffix of a declared type, if that is known."""
+    type_ = canonical_type(declared_type(declared))
+    endings = (ending for ending, known in ENDINGS.items() if known == type_)
+    return f"{name}{next(endings, '')}"
+
+
+def types_like(patterns: Collection[str]) -> frozenset[str]:
+    """Return the known types that match one of the patterns, such as `image/*` or `image/png`."""
+    known = {*ENDINGS.values()}
+    groups = tuple(pattern.removesuffix("*") for pattern in patterns if pattern.endswith("/*"))
+    single = {canonical_type(pattern) for pattern in patterns if not pattern.endswith("/*")}
+    return frozenset(single | {type_ for type_ in known if type_.startswith(groups)})
 
 
 def begins_as(data: bytes, types: set[str]) -> bool:

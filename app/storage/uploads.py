@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from os.path import splitext
 from typing import IO
 from uuid import uuid4
@@ -62,11 +63,63 @@ class FormDecoder(MultipartDecoder):
         return super()._parse_headers(data)
 
 
+class FileReceiver:
+    """Receives single files into a store, within the limits of its settings."""
+
+    def __init__(self, store: Store, settings: StoreSettings) -> None:
+        self._store = store
+        self._settings = settings
+
+    def receive(
+        self,
+        place: tuple[str, str],
+        name: str,
+        declared: str,
+        blocks: Iterable[bytes],
+        stack: ExitStack,
+    ) -> tuple[Upload, int]:
+        """Store a file at a container and name in it; return it unpublished, and its bytes.
+
+        `name` and the declared type are those that its sender gave it. It is discarded at the end
+        of the stack unless it was published. Raises FileTooLarge, TypeNotAllowed and errors of the
+        store.
+        """
+        self._check_type(name, declared)
+        upload = self._store.upload(*place, declared)
+        stack.callback(upload.discard)
+        return upload, self._copy(blocks, upload, types_of(name, declared))
+
+    def _copy(self, blocks: Iterable[bytes], upload: Upload, types: set[str]) -> int:
+        """Copy the bytes of a file; return their number."""
+        first, size, is_checked = b"", 0, self._settings.allowed_types is None
+        for block in blocks:
+            size += len(block)
+            if size > self._settings.max_file_size:
+                raise FileTooLarge(f"A file has at most {self._settings.max_file_size} bytes.")
+            if not is_checked:
+                first += block[:FIRST_BYTES]
+                is_checked = len(first) >= FIRST_BYTES
+                if is_checked:
+                    _check_first(first, types)
+            upload.write(block)
+        if not is_checked:
+            _check_first(first, types)
+        upload.finish()
+        return size
+
+    def _check_type(self, name: str, declared: str) -> None:
+        """Raise TypeNotAllowed unless a file's type is allowed."""
+        allowed = self._settings.allowed_types
+        if allowed is not None and (refused := refused_type(name, declared, allowed)):
+            known = ", ".join(sorted(allowed))
+            raise TypeNotAllowed(f"The type {quote(refused)} is not one of {known}.")
+
+
 class FormReader:
     """Reads a form into a container, within the limits of a store."""
 
     def __init__(self, store: Store, settings: StoreSettings, container: str) -> None:
-        self._store = store
+        self._receiver = FileReceiver(store, settings)
         self._settings = settings
         self._container = container
         self._fields_size = 0
@@ -79,7 +132,7 @@ class FormReader:
         Raises InvalidUpload, FileTooLarge, TypeNotAllowed, InvalidName, and errors of the store.
         """
         with ExitStack() as stack:
-            events = _events(body, content_type, self._settings.max_request_size)
+            events = form_events(body, content_type, self._settings.max_request_size)
             for event in events:
                 if isinstance(event, Field | File) and event.name is None:
                     raise InvalidUpload("A part of the form has no name.")
@@ -103,10 +156,8 @@ class FormReader:
         unique = f"{uuid4()}{splitext(given)[1]}"
         name = check_name(unique) if self._settings.make_unique else given
         declared = declared_type(part.headers.get("content-type", ""))
-        self._check_type(given, declared)
-        upload = self._store.upload(self._container, name, declared)
-        stack.callback(upload.discard)
-        size = self._copy(_data(events), upload, types_of(given, declared))
+        place = self._container, name
+        upload, size = self._receiver.receive(place, given, declared, part_data(events), stack)
         described: Description = {
             "container": self._container,
             "name": name,
@@ -119,27 +170,9 @@ class FormReader:
         self._uploaded.files.setdefault(part.name, []).append(described)
         self._uploads.append((upload, described))
 
-    def _copy(self, blocks: Iterator[bytes], upload: Upload, types: set[str]) -> int:
-        """Copy the bytes of a file; return their number."""
-        first, size, is_checked = b"", 0, self._settings.allowed_types is None
-        for block in blocks:
-            size += len(block)
-            if size > self._settings.max_file_size:
-                raise FileTooLarge(f"A file has at most {self._settings.max_file_size} bytes.")
-            if not is_checked:
-                first += block[:FIRST_BYTES]
-                is_checked = len(first) >= FIRST_BYTES
-                if is_checked:
-                    _check_first(first, types)
-            upload.write(block)
-        if not is_checked:
-            _check_first(first, types)
-        upload.finish()
-        return size
-
     def _read_field(self, part: Field | File, events: Iterator[Event]) -> None:
         value = bytearray()
-        for block in _data(events):
+        for block in part_data(events):
             self._fields_size += len(block)
             if self._fields_size > self._settings.max_fields_size:
                 most = self._settings.max_fields_size
@@ -147,24 +180,17 @@ class FormReader:
             value += block
         self._uploaded.fields.setdefault(part.name, []).append(value.decode(errors="replace"))
 
-    def _check_type(self, name: str, declared: str) -> None:
-        """Raise TypeNotAllowed unless a file's type is allowed."""
-        allowed = self._settings.allowed_types
-        if allowed is not None and (refused := refused_type(name, declared, allowed)):
-            known = ", ".join(sorted(allowed))
-            raise TypeNotAllowed(f"The type {quote(refused)} is not one of {known}.")
-
 
 def _check_first(data: bytes, types: set[str]) -> None:
     if not begins_as(data, types):
         raise TypeNotAllowed(f"The file does not begin as {', '.join(sorted(types))} does.")
 
 
-def _events(body: IO[bytes], content_type: str, most: int) -> Iterator[Event]:
+def form_events(body: IO[bytes], content_type: str, most: int) -> Iterator[Event]:
     """Yield the events of a form up to its end; raise InvalidUpload or FileTooLarge."""
     decoder = FormDecoder(_boundary(content_type), BLOCK + MAX_PART_HEAD, max_parts=MAX_PARTS)
     try:
-        for block in _blocks(body, most):
+        for block in chain(body_blocks(body, most), [None]):
             decoder.receive_data(block)
             while not isinstance(event := decoder.next_event(), NeedData):
                 yield event
@@ -190,8 +216,8 @@ def _boundary(content_type: str) -> bytes:
     return boundary.encode()
 
 
-def _blocks(body: IO[bytes], most: int) -> Iterator[bytes | None]:
-    """Yield a body, and None at its end; raise FileTooLarge."""
+def body_blocks(body: IO[bytes], most: int) -> Iterator[bytes]:
+    """Yield a body of at most this number of bytes; raise FileTooLarge."""
     size = 0
     with _limited(most):
         while block := body.read(BLOCK):
@@ -199,7 +225,6 @@ def _blocks(body: IO[bytes], most: int) -> Iterator[bytes | None]:
             if size > most:
                 raise RequestEntityTooLarge
             yield block
-    yield None
 
 
 @contextmanager
@@ -211,7 +236,7 @@ def _limited(most: int) -> Iterator[None]:
         raise FileTooLarge(f"An upload has at most {most} bytes.") from None
 
 
-def _data(events: Iterable[Event]) -> Iterator[bytes]:
+def part_data(events: Iterable[Event]) -> Iterator[bytes]:
     """Yield the bytes of the current part."""
     for event in events:
         if isinstance(event, Data):

@@ -197,22 +197,31 @@ class StoreViews:
     def download(self, grant: Grant, container: str, file: str) -> ResponseReturnValue:
         """Send a file, or the part of it requested by `Range`."""
         name = check_name(file)
-        with self._store.read(check_name(container), name) as stored:
-            response = _file_response(name)
-            send_file(
-                response,
-                request.environ,
-                stored.size,
-                stored.modified,
-                stored.etag,
-                stored.part,
-            )
-        return response
+        return send_stored(self._store, check_name(container), name, name)
 
 
 def store_endpoints(store: Store, settings: StoreSettings) -> list[Endpoint]:
     """Return the endpoints of a model attached to a store."""
     return endpoints_of(StoreViews(store, settings))
+
+
+def send_stored(store: Store, container: str, key: str, name: str) -> Response:
+    """Return the response with a file of a container, or the part of it requested by `Range`.
+
+    `key` is its name there, `name` the one that clients see. Raises FileNotFound,
+    PreconditionFailed and RequestedRangeNotSatisfiable.
+    """
+    with store.read(container, key) as stored:
+        response = _file_response(name)
+        send_file(
+            response,
+            request.environ,
+            stored.size,
+            stored.modified,
+            stored.etag,
+            stored.part,
+        )
+    return response
 
 
 def _file_response(name: str) -> Response:

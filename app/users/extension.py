@@ -15,6 +15,7 @@ from app.fields.base import Schema
 from app.problems import Problems
 from app.properties.declaration import Declaration
 from app.properties.properties import Property, embedded_models, embedding_properties, read_property
+from app.properties.types import FILE
 from app.rest.relations import Relation
 from app.rest.resource import Resource
 from app.rest.visibility import Visibility
@@ -114,6 +115,8 @@ def read_properties(
 
 def problem_of(declared: Property, taken: Collection[str]) -> str:
     """Return why users cannot have a property; `taken` are names that they already have."""
+    if declared.type.name == FILE:
+        return "users have no files; a model that belongs to them may"
     if declared.name in taken:
         return "users have a property or a relation of this name"
     # Including names in the Python model, such as its methods.

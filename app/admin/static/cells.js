@@ -17,6 +17,8 @@ export function Value({ property, value }) {
       return value ? "yes" : html`<span class="muted">no</span>`;
     case "json":
       return html`<code>${short(JSON.stringify(value))}</code>`;
+    case "file":
+      return html`<a href=${value.url}>${short(value.name)}</a>`;
     default:
       return value === "" ? html`<span class="muted">empty</span>` : short(String(value));
   }

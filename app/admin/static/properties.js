@@ -40,6 +40,9 @@ export function kindOf(schema) {
   if (schema.enum) {
     return "choice";
   }
+  if (schema.properties?.url?.format === "uri-reference") {
+    return "file";
+  }
   if (others.length || !["string", "integer", "number", "boolean"].includes(type)) {
     return "json";
   }
@@ -65,7 +68,7 @@ export function labelsOf(model) {
 
 /** Return true if a list can be ordered by a property. */
 export function isOrderable({ kind, isReadable }) {
-  return isReadable && !["json", "password"].includes(kind);
+  return isReadable && !["json", "file", "password"].includes(kind);
 }
 
 /** Return a description of a property's values, for people. */

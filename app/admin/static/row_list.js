@@ -97,7 +97,7 @@ function knownBy(model) {
 
 function columnsOf(model, properties, admin) {
   const readable = properties.filter(({ isReadable }) => isReadable);
-  const first = readable.filter(({ kind, name }) => !["json", "longText"].includes(kind) && name !== model.idName);
+  const first = readable.filter(({ kind, name }) => !["json", "file", "longText"].includes(kind) && name !== model.idName);
   const long = readable.filter(({ kind }) => kind === "longText");
   const shown = [...first, ...long].slice(0, MAX_COLUMNS - 1).map(({ name }) => name);
   return readable.map((property) => ({

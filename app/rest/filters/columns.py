@@ -11,7 +11,7 @@ from sqlalchemy import Enum, Numeric, String
 from sqlalchemy.types import TypeEngine
 
 from app.config import ConfigurationError
-from app.database.columns import ExactDecimal, GeoPoint, Json
+from app.database.columns import ExactDecimal, FileReference, GeoPoint, Json
 from app.database.decimals import SumType
 from app.database.ids import IdColumn, RowId, TextId
 from app.ids import IdForm
@@ -52,6 +52,8 @@ def kind_of(type_: TypeEngine[object], row_ids: IdForm) -> Kind:
             return decimal_kind(type_)
         case GeoPoint():
             return kinds.POSITION
+        case FileReference():
+            return kinds.FILE
         case Json():
             is_array = type_.kind is list
             return kinds.ARRAYS.get(type_.items, kinds.ARRAYS[str]) if is_array else kinds.OBJECT

@@ -28,6 +28,7 @@ class Shape(Enum):
     # Compared with its items.
     ARRAY = auto()
     POSITION = auto()
+    FILE = auto()
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +129,7 @@ ARRAYS = {
 }
 OBJECT = Kind(shape=Shape.OBJECT)
 POSITION = Kind(shape=Shape.POSITION)
+FILE = Kind(shape=Shape.FILE)
 # Values that are only compared with null.
 OPAQUE = Kind()
 

@@ -30,6 +30,8 @@ RADIUS = {
     "radians": 1.0,
     "degrees": 180 / pi,
 }
+# What is said of the properties of objects.
+INSIDE = "; compare a property inside it, such as address.city"
 
 
 def read_operand(name: str, word: str, kind: Kind, value: object) -> object:
@@ -109,9 +111,8 @@ def read_flag(path: str, kind: Kind, value: object) -> bool:
 
 def _null(path: str, kind: Kind, value: object) -> None:
     if value is not None:
-        raise InvalidFilter(
-            f"{path} must be null; compare a property inside it, such as address.city."
-        )
+        inside = "" if kind.shape is Shape.FILE else INSIDE
+        raise InvalidFilter(f"{path} must be null{inside}.")
 
 
 def _pattern(path: str, kind: Kind, value: object) -> Pattern:
@@ -150,4 +151,5 @@ OPERATORS: dict[Shape, dict[str, ReadOperand]] = {
     },
     Shape.OBJECT: NULL_OPERATORS,
     Shape.POSITION: NULL_OPERATORS,
+    Shape.FILE: NULL_OPERATORS,
 }

@@ -307,8 +307,8 @@ def _order_term(term: object, model: FilteredModel, ignores: Ignores) -> Order |
         return None
     place, kind = read_place(words[0], model)
     if not place.steps and kind.shape is not Shape.SCALAR:
-        name = quote(words[0])
-        raise InvalidFilter(f"order: {name} has no order; name a path in it, or use near.")
+        inside = "" if kind.shape is Shape.FILE else "; name a path in it, or use near"
+        raise InvalidFilter(f"order: {quote(words[0])} has no order{inside}.")
     return Order(place, direction == "DESC", is_computed=kind.is_computed)
 
 

@@ -21,6 +21,8 @@ MAX_DEPTH = 32
 MAX_FIELDS = 1000
 # Some clients send it before a body; it is not part of the JSON (RFC 8259, 8.1).
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# In a request's environment: the object of a form that was read before the view was called.
+LOADED = "ostiary.loaded_form"
 # Characters that PostgreSQL cannot store or UTF-8 cannot encode.
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -81,6 +83,8 @@ def check_text(data: object, depth: int = 0) -> None:
 def _read() -> object:
     # The object behind the proxy, since every use of a proxy costs several calls.
     current: Request = request._get_current_object()  # type: ignore[attr-defined]
+    if LOADED in current.environ:
+        return current.environ[LOADED]
     try:
         raw = read_bytes(current)
         return _read_form(raw) if current.mimetype == FORM else _read_json(current, raw)

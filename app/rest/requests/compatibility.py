@@ -36,12 +36,13 @@ def load_loosely(schema: marshmallow.Schema, body: Any, **options: Any) -> Any:
     requires; also in arrays.
     """
     is_list = isinstance(body, list)
-    converted = [_convert(schema, item) for item in body] if is_list else _convert(schema, body)
+    converted = [convert(schema, item) for item in body] if is_list else convert(schema, body)
     unknown = marshmallow.EXCLUDE if schema.unknown == marshmallow.RAISE else schema.unknown
     return schema.load(converted, unknown=unknown, **options)
 
 
-def _convert(schema: marshmallow.Schema, body: object) -> Any:
+def convert(schema: marshmallow.Schema, body: object) -> Any:
+    """Return a body with texts, numbers and booleans in the types that a schema requires."""
     if not isinstance(body, dict):
         return body
     fields = {field.data_key or name: field for name, field in schema.load_fields.items()}

@@ -3,7 +3,7 @@
 A polymorphic foreign key holds ids of rows of several tables, so the database has no constraint for
 it. The service does what a constraint would do, in the same transaction: it deletes rows whose
 foreign key is required, and sets any other to null. This includes dependents of rows that the
-database deletes.
+database deletes. The files of all rows that are deleted are removed after the commit.
 """
 
 from collections import defaultdict, deque
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Delete, Update, delete, func, select, update
 from werkzeug.exceptions import Conflict
 
-from app.database.columns import AnyColumn
+from app.database.columns import AnyColumn, StoredFile
 from app.database.dialects import Among
 from app.database.ids import key_value
 from app.database.session import connection
@@ -23,6 +23,7 @@ from app.errors import REFERRED_TO, TooManyDependents
 from app.ids import Id
 from app.state import AppState
 
+from . import files
 from .values import Statement
 
 #: Maximum rows with polymorphic dependents that one request deletes; each level counts as 100.
@@ -60,7 +61,9 @@ class Dependents:
     """The dependents of each table's rows, by table name."""
 
     polymorphic: dict[str, list[Dependent]] = field(default_factory=dict)
-    # The foreign keys by which the database deletes rows that have dependents.
+    # The columns of files of each table, by table name.
+    files: dict[str, list[AnyColumn]] = field(default_factory=dict)
+    # The foreign keys by which the database deletes rows that have dependents or files.
     cascading: dict[str, list[AnyColumn]] = field(default_factory=dict)
 
 
@@ -68,9 +71,9 @@ dependents = AppState[Dependents]("dependents", factory=lambda _app: Dependents(
 
 
 def have_dependents(table: str) -> bool:
-    """Return True if deleting rows of a table may affect dependents."""
+    """Return True if deleting rows of a table may affect dependents or files."""
     known = dependents.current
-    return table in known.polymorphic or table in known.cascading
+    return table in known.polymorphic or table in known.cascading or table in known.files
 
 
 @contextmanager
@@ -103,12 +106,15 @@ class Deletion:
         # Rows whose dependents have not been searched for yet, and all found rows.
         self._open = deque[tuple[str, Sequence[Id]]]()
         self._found: list[tuple[Dependent, Sequence[Id]]] = []
+        self._files: list[StoredFile] = []
 
     def follow(self, key: AnyColumn, chosen: Statement) -> None:
         """Find dependents of the rows whose ids a statement selects; raise TooManyDependents."""
         self._add(key.table.name, chosen, {})
         while self._open:
             table, ids = self._open.popleft()
+            for column in self._known.files.get(table, ()):
+                self._files += _stored_files(column, ids)
             for dependent in self._known.polymorphic.get(table, ()):
                 self._found.append((dependent, ids))
                 if dependent.is_deleted:
@@ -117,7 +123,7 @@ class Deletion:
                 self._follow(foreign_key, [Among(foreign_key, IDS)], ids)
 
     def release(self) -> None:
-        """Delete the dependents, or set their foreign key to null."""
+        """Delete the dependents, or set their foreign key to null; remove the files of all."""
         for dependent, ids in self._found:
             key = dependent.key
             if dependent.is_deleted:
@@ -126,6 +132,7 @@ class Deletion:
                 statement = update(key.table).values({key: None, dependent.discriminator: None})
             with connection() as database:
                 database.execute(statement.where(*dependent.belonging), _parameters(key, ids))
+        files.remove(self._files)
 
     def _follow(
         self, key: AnyColumn, conditions: Iterable[ColumnElement[bool]], ids: Sequence[Id]
@@ -147,6 +154,14 @@ class Deletion:
             raise TooManyDependents
         batches = range(0, len(new), BATCH)
         self._open.extend((table, new[start : start + BATCH]) for start in batches)
+
+
+def _stored_files(column: AnyColumn, ids: Sequence[Id]) -> Sequence[StoredFile]:
+    """Return the files that rows with these ids have in a column."""
+    key = column.table.c.id
+    held = select(column).where(Among(key, IDS), column.is_not(None))
+    with connection() as database:
+        return database.scalars(held, _parameters(key, ids)).all()
 
 
 def _parameters(key: AnyColumn, ids: Iterable[Id]) -> dict[str, list[Id]]:

@@ -42,6 +42,8 @@ MAX_QUERIES = 10
 MAX_BYTES = 2_000_000
 # Bytes of a property in JSON in addition to its name and text: a number or a time.
 PROPERTY_SIZE = 20
+# Bytes of a file in addition: its name, its type and its signed URL.
+FILE_SIZE = 400
 #: The factor by which objects and arrays count: they are parsed, measured and written again.
 JSON_COST = 2
 #: Maximum characters of a statement's rows that PostgreSQL sends all at once.

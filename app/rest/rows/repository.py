@@ -33,6 +33,7 @@ from app.rest.filters import sql
 from app.rest.filters.tree import Filter
 
 from .dependents import have_dependents, released_dependents
+from .files import columns_of_files
 from .grants import RelatedGrants, Relations
 from .pages import Page, read_page, read_rows
 from .shown_columns import ShownColumns
@@ -91,6 +92,8 @@ class Repository:
         self.key = self._table_columns["id"]
         self.shown = ShownColumns(properties, self.key.table)
         self.columns = self.shown.all
+        # Including those that clients do not see.
+        self.files = columns_of_files(self._table_columns)
         self._by_id = self.key.asc()
         # One statement for each combination of columns with values.
         self._insert_statement = lru_cache(maxsize=64)(self._make_insert)

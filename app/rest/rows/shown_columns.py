@@ -13,7 +13,8 @@ from app.rest.filters.columns import is_json, is_text
 from app.rest.filters.tree import Filter
 
 from .computed import ComputedColumn, Elements
-from .pages import RowSize, max_characters, size_of_names
+from .files import columns_of_files
+from .pages import FILE_SIZE, RowSize, max_characters, size_of_names
 from .values import Element
 
 Columns = Mapping[str, AnyColumn]
@@ -36,6 +37,7 @@ class ShownColumns:
             for place, column in enumerate(self.all)
             if is_text(column) or isinstance(column.type, TextId | UuidId | ObjectId)
         ]
+        self._files = columns_of_files(properties)
         self._json_columns = [place for place, column in enumerate(self.all) if is_json(column)]
         # The columns of text and JSON.
         self._max_characters = {
@@ -83,7 +85,7 @@ class ShownColumns:
 
     def row_size(self, filter_: Filter) -> RowSize:
         """Return the function that measures the rows that a filter selects."""
-        names = size_of_names(self._properties, filter_)
+        names = size_of_names(self._properties, filter_) + FILE_SIZE * len(self._files)
         return RowSize(names, self._text_columns, self._json_columns)
 
     def characters(self, filter_: Filter, rows: int) -> int:

@@ -10,6 +10,7 @@ from app.errors import TooManyRows
 from app.ids import Id
 from app.state import AppState
 
+from .files import InsertRows, StoreRows, keeping_files, replacing_files
 from .hooks import DeleteEvent, Hook, Item, SavedValues, SaveEvent
 from .limits import Limits, Parents
 from .repository import Repository
@@ -20,8 +21,6 @@ from .values import Condition, Conditions, NewRow, Row, Values
 MAX_ROWS = 500
 # Raises an error for a row that must not be changed.
 Check = Callable[[Row], None]
-# Changes the rows that meet conditions; returns the changed rows.
-StoreRows = Callable[[Conditions, Values], Sequence[Row]]
 
 
 class Hooks(Protocol):
@@ -70,6 +69,13 @@ class Writer:
         self._new, self._changed = new, changed
         # Computed properties are read in the transaction of a write, after its hooks.
         self._computes = bool(rows.shown.computed)
+        self._insert_rows: InsertRows = rows.insert
+        self._update_rows: StoreRows = rows.update
+        self._replace_rows: StoreRows = rows.replace
+        if rows.files:
+            self._insert_rows = keeping_files(rows.insert)
+            self._update_rows = replacing_files(rows, rows.update)
+            self._replace_rows = replacing_files(rows, rows.replace)
         self._before, self._after = resource.before_save, resource.after_save
         # Called before each write, once its values are prepared.
         self.before_write: Callable[[], None] = rows.reader.note_write
@@ -115,14 +121,14 @@ class Writer:
         if not (self._before.receivers or self._after.receivers):
             if outcome:
                 outcome.check_new(items)
-            return self._rows.insert(items)
+            return self._insert_rows(items)
         rows: list[Row] = []
         with self._rows.transaction():
             for item in items:
                 new = self._before_save(self._new, item, None)
                 if outcome:
                     outcome.check_new([new])
-                [row] = self._rows.complete(self._rows.insert([new]))
+                [row] = self._rows.complete(self._insert_rows([new]))
                 self._after_save(self._new.of(new), row, is_new=True)
                 rows.append(row)
         return rows
@@ -139,7 +145,7 @@ class Writer:
         `check` is called before the hooks with the only row, which is locked. Raises TooManyRows if
         there are hooks or limits.
         """
-        return self._change(conditions, values, self._rows.update, check, required)
+        return self._change(conditions, values, self._update_rows, check, required)
 
     def replace(
         self,
@@ -152,7 +158,7 @@ class Writer:
 
         `check` is as for `update`. Raises TooManyRows if there are hooks.
         """
-        return self._change(conditions, values, self._rows.replace, check, required)
+        return self._change(conditions, values, self._replace_rows, check, required)
 
     def _change(
         self,
@@ -229,7 +235,8 @@ class Writer:
 
         Raises TooManyRows if there are hooks, required conditions or limits.
         """
-        if self._before.receivers or self._after.receivers:
+        changes_files = not self._rows.files.keys().isdisjoint(values)
+        if changes_files or self._before.receivers or self._after.receivers:
             return len(self.update(conditions, values, required=required))
         chosen = list(conditions)
         values = self._rows.prepare_update(chosen, values)

@@ -325,14 +325,22 @@ def all_endpoints(
     """Return the endpoints of a collection: its relations' and its own, too."""
     usual = [*endpoints_of(views(collection)), *relation_endpoints(collection)]
     own = [bind_own(collection, endpoint) for endpoint in collection.resource.own_endpoints]
+    own += _added(collection.resource, collection)
     return [*own, *_describe(collection.resource, _without_replaced(usual, own))]
 
 
 def declared_endpoints(resource: Resource) -> list[Endpoint]:
     """Return the endpoints of a resource as declared; they cannot be called."""
     own = [describe_own(resource, endpoint) for endpoint in resource.own_endpoints]
+    own += _added(resource, None)
     usual = usual_endpoints(resource.relations)
     return [*own, *_describe(resource, _without_replaced(usual, own))]
+
+
+def _added(resource: Resource, collection: Collection | None) -> Iterator[Endpoint]:
+    """Yield the endpoints added to a resource, for the collection that serves it."""
+    for endpoint in resource.added_endpoints(collection):
+        yield describe_own(resource, endpoint)
 
 
 def usual_endpoints(relations: Mapping[str, Relation]) -> list[Endpoint]:

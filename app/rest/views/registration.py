@@ -215,14 +215,20 @@ def find_dependents(app: Flask) -> None:
     """Determine what deletions affect; all resources must be registered."""
     collections = served_collections.of(app)
     polymorphic = defaultdict[str, list[Dependent]](list)
+    files = {
+        collection.rows.key.table.name: list(collection.rows.files.values())
+        for collection in collections.values()
+        if collection.rows.files
+    }
     for collection in collections.values():
         for dependent in _dependents_of(collection, collections):
             known = polymorphic[collection.rows.key.table.name]
             if dependent not in known:
                 known.append(dependent)
-    if polymorphic:
+    if polymorphic or files:
         tables = {collection.rows.key.table for collection in collections.values()}
-        dependents.set(app, Dependents(polymorphic, _cascading_keys(tables, {*polymorphic})))
+        cascading = _cascading_keys(tables, {*polymorphic, *files})
+        dependents.set(app, Dependents(polymorphic, files, cascading))
 
 
 def _dependents_of(

@@ -20,6 +20,7 @@ from werkzeug.exceptions import BadRequest
 from werkzeug.http import parse_etags
 
 from app.errors import IdFixed, PreconditionFailed
+from app.fields.files import without_signature
 from app.http.responses import encode_json
 from app.ids import Id
 from app.rest.answers import JSON
@@ -68,7 +69,7 @@ def respond_row(collection: Collection, row: Row) -> ResponseReturnValue:
     """Return the response with one row and all of its properties; 304 if the client has it."""
     dumped = collection.serializer.dump(row)
     body = encode_json(dumped)
-    return _respond(_entity_tag(collection, dumped, body), body)
+    return _respond(collection, dumped, _entity_tag(collection, dumped, body), body)
 
 
 def _respond_fields(
@@ -77,17 +78,26 @@ def _respond_fields(
     """Return the response with some properties of a row, with the tag of `respond_row`."""
     whole = collection.serializer.dump(row)
     tag = _entity_tag(collection, whole, encode_json(whole))
-    return _respond(tag, encode_json(select_fields(whole, fields)))
+    return _respond(collection, whole, tag, encode_json(select_fields(whole, fields)))
 
 
-def _respond(tag: str, body: bytes) -> ResponseReturnValue:
-    response = Response(status=304) if _is_known(tag) else Response(body, content_type=JSON)
+def _respond(collection: Collection, dumped: Values, tag: str, body: bytes) -> ResponseReturnValue:
+    """Return the response with a row; 304 if the client has it without URLs that expire."""
+    expires = collection.files and any(dumped.get(name) for name in collection.files)
+    is_known = not expires and _is_known(tag)
+    response = Response(status=304) if is_known else Response(body, content_type=JSON)
     response.headers.add(ETAG, f'"{tag}"')
     return response
 
 
 def _entity_tag(collection: Collection, dumped: Values, body: bytes) -> str:
-    """Return the entity tag of a row with this JSON, without the quotes of the header."""
+    """Return the entity tag of a row with this JSON, without the quotes of the header.
+
+    It does not change with the signatures of the URLs of files, which change with time.
+    """
+    if collection.files:
+        dumped = _unsigned(collection, dumped)
+        body = encode_json(dumped)
     whole = blake2b(body, digest_size=16).hexdigest()
     if not collection.computed:
         return whole
@@ -109,6 +119,13 @@ def _is_known(tag: str) -> bool:
     if "HTTP_IF_NONE_MATCH" not in environ or environ["REQUEST_METHOD"] not in READS:
         return False
     return _parse(IF_NONE_MATCH, environ["HTTP_IF_NONE_MATCH"]).contains_weak(tag)
+
+
+def _unsigned(collection: Collection, dumped: Values) -> Values:
+    files = collection.files
+    return {
+        name: without_signature(value) if name in files else value for name, value in dumped.items()
+    }
 
 
 def check_first(collection: Collection, row_id: Id, scope: Conditions) -> Check | None:

@@ -1,0 +1,1 @@
+"""Files of rows: properties of the type `file`, whose bytes are in a store."""
