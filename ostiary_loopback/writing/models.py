@@ -12,6 +12,7 @@ from ostiary_loopback.javascript import Finding, Kind
 from ostiary_loopback.models_check import SERVED
 
 from .files import ProjectFile
+from .names import other_names, with_other_names
 from .settings import id_type, users_model
 from .validations import translate_validations
 
@@ -63,6 +64,7 @@ def _model_file(
         definition |= {"base": PLAIN}
         changes.append(f"base is {PLAIN}: it is not served, as no file has its base {model.base}")
     _add_javascript(application, model, found, definition, changes)
+    _name_in_rules(application, model, found, definition, changes)
     _set_id(application, model, definition, changes)
     _separate_columns(definition, changes)
     if table:
@@ -139,6 +141,25 @@ def _add_javascript(
         changes.append(f"{DISABLED} has {', '.join(off)}")
 
 
+def _name_in_rules(
+    application: Application,
+    model: Model,
+    found: Sequence[Finding],
+    definition: dict[str, Any],
+    changes: list[str],
+) -> None:
+    """Let the rules of methods that have another name here name it, too."""
+    names = other_names(application, model, found)
+    if not names:
+        return
+    before = dict(definition)
+    definition |= with_other_names(definition, names)
+    if isinstance(options := definition.get("options"), Mapping):
+        definition["options"] = with_other_names(options, names)
+    if definition != before:
+        changes.append(f"acls of {', '.join(names)} are those of {', '.join(names.values())} too")
+
+
 def _takes_users_name(application: Application, model: Model) -> bool:
     """Return True if a model has the name of that of the users, and is another one."""
     return model.plural.lower() == USERS and not application.is_user(model)
@@ -212,14 +233,16 @@ def _has_own_base(definition: Mapping[str, Any]) -> bool:
     return definition.get("base") not in (None, *BUILT_IN)
 
 
-def config_file(application: Application) -> ProjectFile:
+def config_file(application: Application, found: Sequence[Finding]) -> ProjectFile:
     """Return `model-config.json`: the models that are served, and their settings there."""
-    entries = dict(_entries(application))
+    entries = dict(_entries(application, found))
     return ProjectFile("model-config.json", to_json(entries))
 
 
-def _entries(application: Application) -> Iterator[tuple[str, JsonObject]]:
+def _entries(
+    application: Application, found: Sequence[Finding]
+) -> Iterator[tuple[str, JsonObject]]:
     for name, model in application.models.items():
         entry = {key: model.config[key] for key in CONFIG_KEYS if key in model.config}
         if model.config and (model.definition or name in BUILT_IN):
-            yield name, entry
+            yield name, with_other_names(entry, other_names(application, model, found))

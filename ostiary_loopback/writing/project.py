@@ -40,7 +40,7 @@ def read_project(application: Application, name: str) -> Project:
         settings.config_file(application, read, name),
         *models.model_files(application, found),
         *stubs.code_files(application, found),
-        models.config_file(application),
+        models.config_file(application, found),
         *sources.source_files(application, variables),
         *sources.provider_files(application, variables),
         *fixtures.fixture_files(application, found, variables),
