@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from app.definitions.bases import BUILT_IN, CONFIG_KEYS, PERSISTED, PLAIN, SHADOWED, USER
@@ -10,9 +11,11 @@ from app.properties.properties import MAPPINGS, column_name
 from ostiary_loopback.application import Application, Model, as_mapping
 from ostiary_loopback.javascript import Finding, Kind
 from ostiary_loopback.models_check import SERVED
+from ostiary_loopback.repairs import repair
 
 from .files import ProjectFile
 from .names import other_names, with_other_names
+from .paths import other_plurals
 from .settings import id_type, users_model
 from .validations import translate_validations
 
@@ -21,8 +24,6 @@ ROOTS = [name.lower() for name in (*PERSISTED, USER)]
 # The types of ids in a model's file, by ID_TYPE.
 _TYPES = {"integer": "number", "objectid": "objectid", "uuid": "uuid"}
 USERS = "users"
-# The suffix of the path of a model whose own path is taken.
-ROWS = "Rows"
 
 
 def to_json(value: object) -> str:
@@ -56,7 +57,8 @@ def certain_disabled(found: Iterable[Finding], model: Model) -> list[Finding]:
 def _model_file(
     application: Application, model: Model, found: Sequence[Finding], table: str | None
 ) -> ProjectFile:
-    definition, changes = dict(model.definition), list[str]()
+    definition, changes = repair(application, model)
+    model = replace(model, definition=dict(definition))
     if definition.get("methods") == []:
         definition["methods"] = {}
         changes.append("methods is an object: it was an empty list")
@@ -72,9 +74,11 @@ def _model_file(
         changes.append(
             f"its table is {table}: another model has {_table(model)}, with the same rows"
         )
-    if _takes_users_name(application, model):
-        definition |= {"plural": f"{model.name}{ROWS}", "http": {}}
-        changes.append(f"it is served at /{model.name}{ROWS}: Ostiary's own users have its path")
+    if other := other_plurals(application).get(model.name):
+        definition |= {"plural": other.plural, "http": {"path": f"/{other.path}"}}
+        moved = other.path != model.path
+        what = f"it is served at /{other.path}" if moved else f"its plural is {other.plural}"
+        changes.append(f"{what}: {other.reason}")
     return ProjectFile(f"models/{file_name(model)}.json", to_json(definition), changes)
 
 
@@ -160,11 +164,6 @@ def _name_in_rules(
         changes.append(f"acls of {', '.join(names)} are those of {', '.join(names.values())} too")
 
 
-def _takes_users_name(application: Application, model: Model) -> bool:
-    """Return True if a model has the name of that of the users, and is another one."""
-    return model.plural.lower() == USERS and not application.is_user(model)
-
-
 def _set_id(
     application: Application, model: Model, definition: dict[str, Any], changes: list[str]
 ) -> None:
@@ -225,7 +224,8 @@ def resource_name(application: Application, name: str) -> str:
         return USERS if model is users_model(application) else ""
     if name in SHADOWED or not has_rows(application, model):
         return ""
-    return f"{name}{ROWS}" if _takes_users_name(application, model) else model.plural
+    other = other_plurals(application).get(name)
+    return other.plural if other else model.plural
 
 
 def _has_own_base(definition: Mapping[str, Any]) -> bool:
