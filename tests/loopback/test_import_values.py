@@ -125,3 +125,32 @@ def test_models_with_one_path_or_table_have_their_own(tmp_path):
     assert "its table is other: another model has shop, with the same rows" in output
     assert "its plural is OtherRows: Member has this name" in output
     assert "it is served at /PageRows: Ostiary's own pages have this name" in output
+
+
+def test_the_project_has_the_extras_of_its_providers_and_stores(tmp_path):
+    providers = {
+        "google": {"provider": "google", "clientID": "a", "clientSecret": "very secret"},
+        "local": {
+            "module": "passport-local",
+            "usernameField": "username",
+            "passwordField": "password",
+            "tokenURL": "https://login.example/token",
+        },
+    }
+    store = {"connector": "loopback-component-storage", "provider": "amazon", "keyId": "k"}
+    files = {"server/providers.json": providers}
+    files["server/datasources.json"] = {"db": {"connector": "memory"}, "pictures": store}
+
+    project, output = import_application(tmp_path, files=files)
+
+    assert '"ostiary[oidc,postgres,s3]~=' in (project / "pyproject.toml").read_text()
+    assert "the project needs the extra oidc" in output
+    written = json.loads((project / "providers.json").read_text())
+    assert written["local"] == providers["local"]
+    assert written["google"]["clientSecret"] == {"$env": "GOOGLE_CLIENT_SECRET"}
+
+
+def test_a_project_without_providers_has_the_usual_extra(tmp_path):
+    project, _ = import_application(tmp_path)
+
+    assert '"ostiary[postgres]~=' in (project / "pyproject.toml").read_text()
