@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from app.definitions.bases import USER
+from app.definitions.switches import REMOTING, SHARED
 from app.problems import Problems
 from app.properties.declaration import Declaration
 from app.properties.properties import read_property
@@ -27,6 +28,7 @@ def repair(application: Application, model: Model) -> tuple[dict[str, Any], list
     properties = definition.get("properties")
     if isinstance(properties, Mapping):
         definition["properties"] = dict(_properties(properties, changes))
+    changes += _switches(definition)
     for holder, path in _with_scopes(definition):
         scope = _Scope(application, model, path, changes)
         holder["scope"] = scope.repaired(holder["scope"])
@@ -54,6 +56,16 @@ def _properties(properties: JsonObject, changes: list[str]) -> Iterator[tuple[st
                 del kept[key]
                 changes.append(f"{problem.path} is left out: {problem.message}")
         yield name, kept
+
+
+def _switches(definition: JsonObject) -> Iterator[str]:
+    """Yield a sentence if the file of a model switches methods off, which only has effect here."""
+    for path, holder in (("", definition), ("options.", as_mapping(definition.get("options")))):
+        if as_mapping(holder.get(REMOTING)).get(SHARED) or holder.get(SHARED):
+            yield (
+                f"{path}{REMOTING}.{SHARED} switches methods off: LoopBack 3 only uses that of"
+                " model-config.json, and serves them"
+            )
 
 
 def _with_scopes(definition: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:

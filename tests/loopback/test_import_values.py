@@ -154,3 +154,20 @@ def test_a_project_without_providers_has_the_usual_extra(tmp_path):
     project, _ = import_application(tmp_path)
 
     assert '"ostiary[postgres]~=' in (project / "pyproject.toml").read_text()
+
+
+@pytest.mark.parametrize("options", [False, True])
+def test_methods_that_a_models_own_file_switches_off_are_told(tmp_path, options):
+    remoting = {"remoting": {"sharedMethods": {"find": False}}}
+    note = {"name": "Note", **({"options": remoting} if options else remoting)}
+
+    project, output = import_application(tmp_path, note)
+    with serving(project) as app:
+        found = app.test_client().get("/api/Notes")
+
+    path = "options.remoting" if options else "remoting"
+    assert found.status_code == 404
+    assert (
+        f"{path}.sharedMethods switches methods off: LoopBack 3 only uses that of"
+        " model-config.json, and serves them" in output
+    )
