@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from app.definitions.bases import USER
 from app.definitions.switches import REMOTING, SHARED
 from app.problems import Problems
 from app.properties.declaration import Declaration
@@ -29,7 +28,7 @@ def repair(application: Application, model: Model) -> tuple[dict[str, Any], list
     if isinstance(properties, Mapping):
         definition["properties"] = dict(_properties(properties, changes))
     changes += _switches(definition)
-    for holder, path in _with_scopes(definition):
+    for holder, path in [] if application.is_user(model) else _with_scopes(definition):
         scope = _Scope(application, model, path, changes)
         holder["scope"] = scope.repaired(holder["scope"])
         if scope.added:
@@ -99,11 +98,12 @@ class _Scope:
         kept = dict(scope)
         if isinstance(where := kept.get("where"), Mapping):
             kept["where"] = self._where(where)
-        if "order" in kept:
-            kept["order"] = [item for item in _items(kept["order"]) if self._sorts(item)]
-        if "include" in kept:
-            kept["include"] = [item for item in _items(kept["include"]) if self._is_related(item)]
-        return {key: value for key, value in kept.items() if value or key not in scope}
+        for key, is_usable in {"order": self._sorts, "include": self._is_related}.items():
+            items = _items(kept.get(key))
+            usable = list(filter(is_usable, items))
+            if len(usable) < len(items):
+                kept[key] = usable
+        return {key: value for key, value in kept.items() if value != []}
 
     def _where(self, where: JsonObject) -> dict[str, Any]:
         kept = dict[str, Any]()
@@ -157,14 +157,17 @@ class _Scope:
 
 
 def _items(value: object) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+    """Return the items of a list, or of a text with commas."""
+    if isinstance(value, list):
+        return value
+    if isinstance(value, str):
+        return [item.strip() for item in value.split(",") if item.strip()]
+    return [] if value is None else [value]
 
 
 def _types(application: Application, model: Model) -> Iterator[tuple[str, str]]:
     """Yield the properties of a model and of its bases, foreign keys too, with their types."""
     yield "id", "id"
-    if application.is_user(model):
-        yield from dict.fromkeys(("email", "username", "realm", "emailVerified"), USER).items()
     for name in application.bases(model.name):
         base = application.models.get(name)
         yield from _own_types(base) if base else ()

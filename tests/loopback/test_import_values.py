@@ -90,7 +90,8 @@ def test_a_scope_may_name_ids_foreign_keys_and_properties_of_bases(tmp_path):
         "scope": {
             "where": {"kind": "a", "parentId": None},
             "include": [{"relation": "parent"}],
-            "order": "id DESC",
+            "order": "kind ASC, id DESC",
+            "limit": 5,
         },
     }
 

@@ -97,14 +97,13 @@ def resolve_access_token(readers: Sequence[Reader], query: PreparedStatement = T
     """
     transport, value = _find_token(readers)
     identity = ANONYMOUS if transport is None else _identify(transport, value, query)
-    if transport is not None and transport.location == COOKIE and identity.token is not None:
-        if ignores_cookie():
-            identity = ANONYMOUS
-        else:
-            set_identity(identity)
-            refuse_cross_site()
+    is_in_cookie = transport is not None and transport.location == COOKIE
+    if is_in_cookie and ignores_cookie():
+        identity = ANONYMOUS
     set_identity(identity)
     note_caller(identity.user_id)
+    if is_in_cookie and identity.token is not None:
+        refuse_cross_site()
 
 
 def resolve_sliding_token(readers: Sequence[Reader]) -> None:
