@@ -1,8 +1,9 @@
 """Checks of an application's models by the reader of models in JSON, `app.definitions`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from app.definitions.bases import PERSISTED, PLAIN, USER, configure, merge
 from app.definitions.definition import read_definition
@@ -11,6 +12,7 @@ from app.problems import Problems
 from app.properties.declaration import Declaration
 
 from .application import Application, Model
+from .repairs import repair
 
 # Connectors that a project supports: the rows and files of these data sources are not moved.
 SERVED = ("rest", "storage")
@@ -37,25 +39,42 @@ class ModelCheck:
 def check_models(application: Application) -> list[ModelCheck]:
     """Return the results for all models that have a definition."""
     problems = Problems()
-    sources = {
-        model.name: Source(model.file, _declaration(application, model, problems))
+    repaired = {
+        model.name: repair(application, model)
         for model in application.models.values()
         if model.file
     }
-    return [_check(application, application.models[name], sources) for name in sources]
+    sources = {
+        name: _source(application, application.models[name], definition, problems)
+        for name, (definition, _) in repaired.items()
+    }
+    return [
+        _check(application, application.models[name], sources, changes)
+        for name, (_, changes) in repaired.items()
+    ]
 
 
-def _declaration(application: Application, model: Model, problems: Problems) -> Declaration:
-    place = application.place(model.file or Path(CONFIG))
-    definition = dict(model.definition)
+def _source(
+    application: Application, model: Model, definition: dict[str, Any], problems: Problems
+) -> Source:
+    path = model.file or Path(CONFIG)
     # LoopBack's generator writes an empty list; `import` writes an object.
     if definition.get("methods") == []:
         del definition["methods"]
-    return Declaration(definition, problems, place, separator=": ")
+    place = application.place(path)
+    return Source(path, Declaration(definition, problems, place, separator=": "))
 
 
-def _check(application: Application, model: Model, sources: Mapping[str, Source]) -> ModelCheck:
-    """Read a single model, so that the problems of its bases are not reported for it."""
+def _check(
+    application: Application,
+    model: Model,
+    sources: Mapping[str, Source],
+    changes: Iterable[str],
+) -> ModelCheck:
+    """Read a single model, so that the problems of its bases are not reported for it.
+
+    `changes` are those with which it is imported.
+    """
     problems = Problems()
     own = {name: Source(source.path, _with(problems, source)) for name, source in sources.items()}
     merged = merge(own[model.name], own)
@@ -74,7 +93,7 @@ def _check(application: Application, model: Model, sources: Mapping[str, Source]
         merged.root,
         is_kept,
         problems.found,
-        differences,
+        [*differences, *(f"{sources[model.name].declared.path}: {change}" for change in changes)],
         [
             problem.path.removeprefix(mixins)
             for problem in problems.warned

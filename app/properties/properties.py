@@ -123,6 +123,9 @@ def read_property(name: str, declared: Declaration) -> Property | None:
     default = _read_default(declared, type_)
     read_only = declared.flag("readOnly")
     required = _is_required(declared, can_be_set=default is not None or not read_only)
+    if required and not read_only and declared.mapping.get("default") == "":
+        declared["default"].warn("is ignored: the property is required, and an empty text is none")
+        default = None
     return Property(
         name=name,
         column_name=column,

@@ -282,6 +282,9 @@ def register_endpoints(app: Flask, declared: Endpoints) -> None:
     for endpoint in served:
         view = _not_found if endpoint.is_off else _view_function(app, name, endpoint)
         for verb, route in endpoint.routes:
+            if endpoint.is_off and verb == "HEAD":
+                # The endpoint for GET answers it, as in LoopBack 3.
+                continue
             bp.add_url_rule(route, endpoint.method, view, methods=[verb])
     app.register_blueprint(bp, url_prefix=f"{app.config['REST_API_ROOT']}/{segment}")
 

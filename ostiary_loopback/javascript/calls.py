@@ -248,7 +248,10 @@ def _creation(call: Call) -> Iterator[Found]:
     owner = name_of(call.owner)
     if not call.is_boot or not owner or owner in NOT_MODELS:
         return
-    value = call.value(1 if call.method == "findOrCreate" and len(call.arguments) > 2 else 0)
+    value = call.value(0)
+    # The filter may be left out, as may the callback.
+    if call.method == "findOrCreate" and isinstance(data := call.value(1), dict | list):
+        value = data
     rows = _objects(value)
     is_certain = bool(rows) and not expressions(value)
     model = call.model

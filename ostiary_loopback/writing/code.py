@@ -8,6 +8,7 @@ from ostiary_loopback.javascript import Finding
 from ostiary_loopback.printing import printable
 
 from .javascript import masked_source
+from .names import Names
 from .python import WIDTH, comment, function_name, literal
 
 STUBS = ("hook_stub", "method_stub", "role_stub", "route_stub")
@@ -25,7 +26,13 @@ PUBLIC = (
     ("ostiary.errors", {"AuthorizationRequired": "AuthorizationRequired("}),
     ("ostiary.loopback", {name: f"@{name}(" for name in STUBS}),
     ("ostiary.resources", {"Resource": "Resource)", "get_resource": "get_resource("}),
-    ("ostiary.rules", {name: f", {name}, " for name in ("EXECUTE", "READ", "WRITE")}),
+    (
+        "ostiary.rules",
+        {
+            **{name: f"permits={name}," for name in ("AUTHENTICATED", "EVERYONE")},
+            **{name: f", {name}, " for name in ("EXECUTE", "READ", "WRITE")},
+        },
+    ),
 )
 
 
@@ -36,6 +43,8 @@ class Code:
     application: Application
     # The model beside whose JSON the file is, or None.
     model: Model | None
+    # The names of methods that are served by another one.
+    other_names: Names = field(default_factory=dict)
     parts: list[str] = field(default_factory=list)
     extending: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=lambda: set(TAKEN))

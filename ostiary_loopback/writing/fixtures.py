@@ -1,17 +1,20 @@
 """`fixtures/` of a project: the roles, users and rows that boot scripts create."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ostiary_loopback.application import Application
+from ostiary_loopback.application import Application, Model
 from ostiary_loopback.javascript import Finding
 from ostiary_loopback.javascript.finding import Creation
 from ostiary_loopback.literals import expressions
 
+from .created import CreatedRows
 from .files import ProjectFile
+from .grants import MAPPING, Grant, Grants
 from .models import to_json
 from .secrets import Variables, without_secrets
+from .settings import users_model
 
 FILE = "fixtures/loopback.json"
 ROLE = "Role"
@@ -22,42 +25,92 @@ def fixture_files(
     application: Application, found: Sequence[Finding], variables: Variables
 ) -> list[ProjectFile]:
     """Return the fixtures that boot scripts create with literals; passwords are variables."""
-    roles, users, changes = list[str](), list[JsonObject](), list[str]()
-    rows: dict[str, list[JsonObject]] = defaultdict(list)
-    for name, row, place in _created(application, found):
-        model = application.models.get(name)
-        if name == ROLE:
-            roles += [row["name"]] if isinstance(row.get("name"), str) else []
-        elif model and application.is_user(model):
-            users += [_user(row, variables)] if isinstance(row.get("email"), str) else []
-        elif model and model.definition and not expressions(row):
-            rows[name].append(without_secrets(row, f"{name}.{len(rows[name])}", variables))
-        else:
-            changes.append(f"a row of {name} is left out: it is no literal ({place})")
-    content: dict[str, object] = {}
-    if roles:
-        content["roles"] = list(dict.fromkeys(roles))
-    if users:
-        content["users"] = users
-    for name, items in rows.items():
-        content[name] = {"key": _key(items), "rows": items}
-    return [ProjectFile(FILE, to_json(content), changes)] if content else []
-
-
-def _created(
-    application: Application, found: Sequence[Finding]
-) -> Iterator[tuple[str, JsonObject, str]]:
     boot = {path.resolve() for path in application.boot_scripts}
-    for finding in found:
-        details = finding.details
-        if not isinstance(details, Creation) or finding.file.resolve() not in boot:
-            continue
-        place = application.place(finding.file, finding.line)
-        for row in details.rows:
-            yield finding.model or "?", row, place
+    creations = [finding for finding in found if finding.file.resolve() in boot]
+    made = _Fixtures(application, variables)
+    for finding in creations:
+        if isinstance(finding.details, Creation) and finding.model != MAPPING:
+            made.add(finding, finding.details.rows)
+    grants = Grants(CreatedRows(creations))
+    for finding in creations:
+        if isinstance(finding.details, Creation) and finding.model == MAPPING:
+            made.grant(finding, grants.of(finding, finding.details.rows))
+    content = made.content()
+    return [ProjectFile(FILE, to_json(content), made.changes)] if content or made.changes else []
 
 
-def _user(row: JsonObject, variables: Variables) -> JsonObject:
+class _Fixtures:
+    """The content of the file, and a sentence for each row that is left out."""
+
+    def __init__(self, application: Application, variables: Variables) -> None:
+        self._application = application
+        self._variables = variables
+        self._roles: list[str] = []
+        self._users: list[dict[str, Any]] = []
+        self._rows: dict[str, list[JsonObject]] = defaultdict(list)
+        self.changes: list[str] = []
+
+    def content(self) -> dict[str, object]:
+        """Return the content of the file."""
+        content: dict[str, object] = {}
+        if self._roles:
+            content["roles"] = list(dict.fromkeys(self._roles))
+        if self._users:
+            content["users"] = self._users
+        for name, items in self._rows.items():
+            content[name] = {"key": _key(items), "rows": items}
+        return content
+
+    def add(self, finding: Finding, rows: Sequence[JsonObject]) -> None:
+        """Add the rows that a call creates."""
+        for row in rows:
+            self._add(finding, row)
+        if not rows:
+            self._leave_out(f"what {finding.name} creates", "only the JavaScript knows it", finding)
+
+    def _add(self, finding: Finding, row: JsonObject) -> None:
+        name = finding.model or "?"
+        model = self._application.models.get(name)
+        if name == ROLE and isinstance(row.get("name"), str):
+            self._roles.append(row["name"])
+        elif self._is_user(model) and isinstance(row.get("email"), str):
+            self._users.append(_user(row, self._variables))
+        elif model and model.definition and not self._is_user(model) and not expressions(row):
+            path = f"{name}.{len(self._rows[name])}"
+            self._rows[name].append(without_secrets(row, path, self._variables))
+        else:
+            is_nameless = self._is_user(model) and "email" not in row
+            reason = "it has no email" if is_nameless else "it is no literal"
+            self._leave_out(f"a row of {name}", reason, finding)
+
+    def _is_user(self, model: Model | None) -> bool:
+        users = users_model(self._application)
+        return model is not None and (model is users or self._application.is_user(model))
+
+    def grant(self, finding: Finding, granted: Sequence[Grant]) -> None:
+        """Give users their roles."""
+        for role, row in granted:
+            users = [user for user in self._users if role and row and _is_same(user, row)]
+            for user in users:
+                user["roles"] = list(dict.fromkeys([*user.get("roles", ()), role]))
+            if not users:
+                reason = (
+                    "its user is none of the file" if role and row else "it is not certain whose"
+                )
+                self._leave_out(f"a user's role {role or '?'}", reason, finding)
+
+    def _leave_out(self, what: str, reason: str, finding: Finding) -> None:
+        place = self._application.place(finding.file, finding.line)
+        self.changes.append(f"{what} is left out: {reason} ({place})")
+
+
+def _is_same(user: JsonObject, row: JsonObject) -> bool:
+    """Return True if a user is the one of a row that a script creates or finds."""
+    keys = ("email",) if isinstance(row.get("email"), str) else ("username",)
+    return all(isinstance(row.get(key), str) and user.get(key) == row[key] for key in keys)
+
+
+def _user(row: JsonObject, variables: Variables) -> dict[str, Any]:
     """Return a user, whose password is a variable, with the properties that are literals."""
     email = str(row["email"])
     kept = {

@@ -1,13 +1,8 @@
 """Remote methods of an application as endpoints, with stubs as their views."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from keyword import iskeyword
+from collections.abc import Mapping, Sequence
 
-from app.rest.endpoint import VERBS, declared_by
-from app.rest.shared_methods import ALIASES, UNSERVED
-from app.rest.views.collection import CollectionViews
-from app.users.resource import users
 from ostiary_loopback.application import Model
 from ostiary_loopback.javascript import Finding
 from ostiary_loopback.javascript.finding import RemoteMethod
@@ -15,22 +10,15 @@ from ostiary_loopback.javascript.finding import RemoteMethod
 from .arguments import Argument, Types, arguments_of, parameters_of, schema_lines
 from .code import Code, docstring
 from .models import has_rows
+from .names import own_routes, served_methods
 from .python import comment, literal
+from .routes import NAME, routes_of
 
-# Methods that every collection, or users, have already.
-SERVED = {
-    *declared_by(CollectionViews),
-    *(endpoint.method for endpoint in declared_by(CollectionViews).values()),
-    *(endpoint.method for endpoint in users.own_endpoints),
-    *ALIASES,
-    *UNSERVED,
+# Whom LoopBack 3's own rules of users permit methods that have another name here.
+BUILT_IN_RULES = {
+    **dict.fromkeys(("login", "logout", "verify", "confirm", "resetPassword"), "EVERYONE"),
+    **dict.fromkeys(("changePassword", "setPassword"), "AUTHENTICATED"),
 }
-NAME = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
-PATH = re.compile(r"(/(:[A-Za-z]\w*|[\w.~@!$'()*+,;=-]+))*/?", re.ASCII)
-# The verbs of a method that accepts any verb.
-ALL = ("GET", "POST", "PUT", "PATCH", "DELETE")
-# Parameters of a view that its route does not have.
-PARAMETERS = ("row", "body")
 # Converts Flask's placeholders to those of OpenAPI.
 PLACEHOLDERS = str.maketrans("<>", "{}")
 
@@ -38,14 +26,17 @@ PLACEHOLDERS = str.maketrans("<>", "{}")
 def add_method(code: Code, finding: Finding, method: RemoteMethod) -> None:
     """Add the view of a remote method, and the endpoint if it can be served."""
     name = f"{finding.model or '?'}.{method.name}"
-    is_named = bool(NAME.fullmatch(method.name))
-    routes = list(routes_of(method)) if is_named else []
+    routes = list(routes_of(method)) if NAME.fullmatch(method.name) else []
     view = code.name(method.name)
     reason = _why_not_served(code, method, routes)
     signature = f"{view}(*arguments: Any, **named: Any)"
-    if code.model and not reason:
-        signature = _add_endpoint(code, code.model, method, routes, view)
     text = comment(f"It is not served: {reason}.") if reason else ""
+    if code.model and not reason:
+        served = code.other_names.get(method.name, method.name)
+        if served != method.name:
+            routes = own_routes(code.application.is_user(code.model), method)
+            text = _tell_of_name(code, method, served, routes)
+        signature = _add_endpoint(code, code.model, method, served, routes, view)
     code.add_stub(
         "method_stub",
         [name, *(_public_path(code.model, route) for route in routes)],
@@ -59,19 +50,33 @@ def _why_not_served(code: Code, method: RemoteMethod, routes: Sequence[str]) -> 
     """Return why a method cannot be an endpoint; an empty text if it can."""
     if code.model is None:
         return "its model is none of the application's own"
-    if method.name in SERVED | code.methods or method.name.startswith("__"):
+    if not routes:
+        return "its name or its route is known only when the JavaScript runs"
+    if method.name in code.methods:
+        return "another method of the model has its name"
+    is_served = method.name in served_methods(code.application.is_user(code.model))
+    if (is_served and method.name not in code.other_names) or method.name.startswith("__"):
         return "Ostiary has a method of this name, which stays as it is"
-    return "" if routes else "its name or its route is known only when the JavaScript runs"
+    return ""
+
+
+def _tell_of_name(code: Code, method: RemoteMethod, served: str, routes: Sequence[str]) -> str:
+    """Add the note that a method has another name; return it as a comment."""
+    where = ", ".join(_public_path(code.model, route) for route in routes)
+    sentence = f"{method.name} is the method {served} at {where}: Ostiary has a {method.name}"
+    code.changes.append(sentence)
+    return comment(f"{sentence}, which stays as it is.")
 
 
 def _add_endpoint(
-    code: Code, model: Model, method: RemoteMethod, routes: Sequence[str], view: str
+    code: Code, model: Model, method: RemoteMethod, served: str, routes: Sequence[str], view: str
 ) -> str:
-    """Add the endpoint of a method and the schema of its body; return the view's signature."""
+    """Add the endpoint of a method, served by this name; return the view's signature."""
     code.methods.add(method.name)
     arguments = arguments_of(method)
     types = Types(code.application, model)
     by_row = "<id>" in routes[0] and has_rows(code.application, model)
+    is_of_users = served != method.name and code.application.is_user(model)
     schema = _add_body(code, method, arguments)
     placeholders = [name for route in routes for name in re.findall(r"<(\w+)>", route)]
     signature = ["row: Any"] if by_row else []
@@ -80,12 +85,13 @@ def _add_endpoint(
     ]
     signature += ["body: Any"] if schema else []
     declared = {
+        "permits": BUILT_IN_RULES.get(method.name) if is_of_users else None,
         "finds_row": "False" if "<id>" in routes[0] and not by_row else None,
         "body": schema or types.body_of(arguments),
         "answer": types.answer_of(method),
         "parameters": literal(tuple(found)) if (found := parameters_of(arguments)) else None,
     }
-    first = f"{literal(method.name)}, {_access(method)}, {', '.join(map(literal, routes))}"
+    first = f"{literal(served)}, {_access(method)}, {', '.join(map(literal, routes))}"
     lines = [first, *(f"{name}={value}" for name, value in declared.items() if value)]
     inner = "".join(f"        {line},\n" for line in lines)
     code.extending.append(f"    resource.endpoint(\n{inner}    )({view})\n")
@@ -115,28 +121,6 @@ def _access(method: RemoteMethod) -> str:
     http = method.options.get("http")
     verb = str(http.get("verb")).upper() if isinstance(http, Mapping) else ""
     return "READ" if verb in ("GET", "HEAD") else "EXECUTE"
-
-
-def routes_of(method: RemoteMethod) -> Iterator[str]:
-    """Yield the routes of a method as an endpoint has them; either all have `<id>`, or none."""
-    found = dict[str, None]()
-    for route in method.http:
-        path = route["path"] if route["path"].startswith("/") else f"/{route['path']}"
-        path = path if method.is_static else f"/:id{path}"
-        verb = route["verb"].upper()
-        if not PATH.fullmatch(path) or verb not in (*VERBS, "ALL"):
-            continue
-        path = re.sub(r":(\w+)", _placeholder, path)
-        for each in ALL if verb == "ALL" else (verb,):
-            found[f"{each} {path.rstrip('/') or '/'}"] = None
-    by_id = "<id>" in next(iter(found), "")
-    yield from (route for route in found if ("<id>" in route) == by_id)
-
-
-def _placeholder(parameter: re.Match[str]) -> str:
-    """Return the placeholder of a parameter, with a name that a view can have."""
-    name = parameter[1]
-    return f"<{name}_>" if iskeyword(name) or name in PARAMETERS else f"<{name}>"
 
 
 def _public_path(model: Model | None, route: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from app.definitions.bases import BUILT_IN, CONFIG_KEYS, PERSISTED, PLAIN, SHADOWED, USER
@@ -10,8 +11,11 @@ from app.properties.properties import MAPPINGS, column_name
 from ostiary_loopback.application import Application, Model, as_mapping
 from ostiary_loopback.javascript import Finding, Kind
 from ostiary_loopback.models_check import SERVED
+from ostiary_loopback.repairs import repair
 
 from .files import ProjectFile
+from .names import other_names, with_other_names
+from .paths import other_plurals
 from .settings import id_type, users_model
 from .validations import translate_validations
 
@@ -20,8 +24,6 @@ ROOTS = [name.lower() for name in (*PERSISTED, USER)]
 # The types of ids in a model's file, by ID_TYPE.
 _TYPES = {"integer": "number", "objectid": "objectid", "uuid": "uuid"}
 USERS = "users"
-# The suffix of the path of a model whose own path is taken.
-ROWS = "Rows"
 
 
 def to_json(value: object) -> str:
@@ -55,7 +57,8 @@ def certain_disabled(found: Iterable[Finding], model: Model) -> list[Finding]:
 def _model_file(
     application: Application, model: Model, found: Sequence[Finding], table: str | None
 ) -> ProjectFile:
-    definition, changes = dict(model.definition), list[str]()
+    definition, changes = repair(application, model)
+    model = replace(model, definition=dict(definition))
     if definition.get("methods") == []:
         definition["methods"] = {}
         changes.append("methods is an object: it was an empty list")
@@ -63,6 +66,7 @@ def _model_file(
         definition |= {"base": PLAIN}
         changes.append(f"base is {PLAIN}: it is not served, as no file has its base {model.base}")
     _add_javascript(application, model, found, definition, changes)
+    _name_in_rules(application, model, found, definition, changes)
     _set_id(application, model, definition, changes)
     _separate_columns(definition, changes)
     if table:
@@ -70,9 +74,11 @@ def _model_file(
         changes.append(
             f"its table is {table}: another model has {_table(model)}, with the same rows"
         )
-    if _takes_users_name(application, model):
-        definition |= {"plural": f"{model.name}{ROWS}", "http": {}}
-        changes.append(f"it is served at /{model.name}{ROWS}: Ostiary's own users have its path")
+    if other := other_plurals(application).get(model.name):
+        definition |= {"plural": other.plural, "http": {"path": f"/{other.path}"}}
+        moved = other.path != model.path
+        what = f"it is served at /{other.path}" if moved else f"its plural is {other.plural}"
+        changes.append(f"{what}: {other.reason}")
     return ProjectFile(f"models/{file_name(model)}.json", to_json(definition), changes)
 
 
@@ -139,9 +145,23 @@ def _add_javascript(
         changes.append(f"{DISABLED} has {', '.join(off)}")
 
 
-def _takes_users_name(application: Application, model: Model) -> bool:
-    """Return True if a model has the name of that of the users, and is another one."""
-    return model.plural.lower() == USERS and not application.is_user(model)
+def _name_in_rules(
+    application: Application,
+    model: Model,
+    found: Sequence[Finding],
+    definition: dict[str, Any],
+    changes: list[str],
+) -> None:
+    """Let the rules of methods that have another name here name it, too."""
+    names = other_names(application, model, found)
+    if not names:
+        return
+    before = dict(definition)
+    definition |= with_other_names(definition, names)
+    if isinstance(options := definition.get("options"), Mapping):
+        definition["options"] = with_other_names(options, names)
+    if definition != before:
+        changes.append(f"acls of {', '.join(names)} are those of {', '.join(names.values())} too")
 
 
 def _set_id(
@@ -204,7 +224,8 @@ def resource_name(application: Application, name: str) -> str:
         return USERS if model is users_model(application) else ""
     if name in SHADOWED or not has_rows(application, model):
         return ""
-    return f"{name}{ROWS}" if _takes_users_name(application, model) else model.plural
+    other = other_plurals(application).get(name)
+    return other.plural if other else model.plural
 
 
 def _has_own_base(definition: Mapping[str, Any]) -> bool:
@@ -212,14 +233,16 @@ def _has_own_base(definition: Mapping[str, Any]) -> bool:
     return definition.get("base") not in (None, *BUILT_IN)
 
 
-def config_file(application: Application) -> ProjectFile:
+def config_file(application: Application, found: Sequence[Finding]) -> ProjectFile:
     """Return `model-config.json`: the models that are served, and their settings there."""
-    entries = dict(_entries(application))
+    entries = dict(_entries(application, found))
     return ProjectFile("model-config.json", to_json(entries))
 
 
-def _entries(application: Application) -> Iterator[tuple[str, JsonObject]]:
+def _entries(
+    application: Application, found: Sequence[Finding]
+) -> Iterator[tuple[str, JsonObject]]:
     for name, model in application.models.items():
         entry = {key: model.config[key] for key in CONFIG_KEYS if key in model.config}
         if model.config and (model.definition or name in BUILT_IN):
-            yield name, entry
+            yield name, with_other_names(entry, other_names(application, model, found))

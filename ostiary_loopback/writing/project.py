@@ -13,6 +13,8 @@ from .files import ProjectFile
 from .secrets import Variables
 
 VARIABLES = ".env.example"
+# The extra that every new project has.
+USUAL_EXTRA = "postgres"
 FIRST = """\
 # The variables of the environment that the project needs. Copy the file to .env, which belongs into
 # no repository, and fill it in there, with quotes around values that have other characters than
@@ -40,7 +42,7 @@ def read_project(application: Application, name: str) -> Project:
         settings.config_file(application, read, name),
         *models.model_files(application, found),
         *stubs.code_files(application, found),
-        models.config_file(application),
+        models.config_file(application, found),
         *sources.source_files(application, variables),
         *sources.provider_files(application, variables),
         *fixtures.fixture_files(application, found, variables),
@@ -48,9 +50,19 @@ def read_project(application: Application, name: str) -> Project:
     if variables.needed:
         files.append(ProjectFile(VARIABLES, _variables(variables.needed)))
     files += [
-        ProjectFile(file, template_text(file, name)) for file in (".gitignore", "pyproject.toml")
+        ProjectFile(".gitignore", template_text(".gitignore", name)),
+        _packages(name, sources.needed_extras(files)),
     ]
     return Project(files, [*read.notes, *stubs.notes(found)], variables.needed)
+
+
+def _packages(name: str, extras: Sequence[str]) -> ProjectFile:
+    """Return `pyproject.toml`, with the extras that the project needs."""
+    text = template_text("pyproject.toml", name)
+    usual = f"ostiary[{USUAL_EXTRA}]"
+    needed = f"ostiary[{','.join(sorted([*extras, USUAL_EXTRA]))}]"
+    changes = [f"the project needs the extra {extra}" for extra in extras]
+    return ProjectFile("pyproject.toml", text.replace(usual, needed), changes)
 
 
 def _variables(needed: Mapping[str, str]) -> str:

@@ -7,8 +7,13 @@ from typing import Any
 
 from app.connector.redaction import is_secret_name
 
-# Names in LoopBack 3's models that are not secrets, although they end in the same way.
-KEYS = ("foreignKey", "primaryKey", "keyThrough")
+# Names in LoopBack 3's files that are not secrets, although they look like their names.
+KEYS = (
+    *("foreignKey", "primaryKey", "keyThrough"),
+    # Of providers: the name of a field of the form, and addresses.
+    *("passwordField", "authorizationURL", "userAuthorizationURL", "tokenURL"),
+    *("requestTokenURL", "accessTokenURL"),
+)
 # LoopBack 3's placeholders for environment variables.
 PLACEHOLDER = re.compile(r"\$\{(\w+)\}", re.ASCII)
 # Characters that the name of a variable does not have.

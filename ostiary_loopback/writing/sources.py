@@ -1,6 +1,7 @@
 """`datasources.json` and `providers.json` of a project, without secrets."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -109,6 +110,15 @@ def provider_files(application: Application, variables: Variables) -> list[Proje
         else:
             changes.append(f"{name} is left out: nothing says which kind of provider it is")
     return [ProjectFile(PROVIDERS, to_json(entries), changes)] if entries else []
+
+
+def needed_extras(files: Iterable[ProjectFile]) -> list[str]:
+    """Return the extras that the identity providers and data sources in the files need."""
+    texts = {
+        file.path: json.loads(file.text) for file in files if file.path in (SOURCES, PROVIDERS)
+    }
+    in_s3 = any(source.get("provider") == "amazon" for source in texts.get(SOURCES, {}).values())
+    return [*(["oidc"] if texts.get(PROVIDERS) else []), *(["s3"] if in_s3 else [])]
 
 
 def _is_served(name: str, entry: object) -> bool:

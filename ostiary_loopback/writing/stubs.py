@@ -12,6 +12,7 @@ from .files import ProjectFile
 from .hooks import HOOKS, RUNNING, add_hook, add_role, add_route
 from .methods import add_method
 from .models import certain_disabled, file_name
+from .names import other_names
 from .validations import translate_validations
 
 # The file for functions that are not about a model of the application.
@@ -28,7 +29,8 @@ def code_files(application: Application, found: Sequence[Finding]) -> list[Proje
     files = []
     for name, findings in sorted(by_model.items()):
         model = application.models[name] if name else None
-        code = Code(application, model)
+        names = other_names(application, model, findings) if model else {}
+        code = Code(application, model, names)
         done = _done(application, model, findings) if model else []
         for finding in findings:
             if finding not in done:

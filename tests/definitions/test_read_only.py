@@ -104,3 +104,18 @@ def test_keys_and_what_is_embedded_may_have_the_names_of_methods_of_a_row(serve,
     assert api("GET", "/books/2?filter[include]=other", token=token).json["other"] == first
     assert api("PATCH", "/books/2", {name: 1}, token=token).status_code == 200
     assert field_codes(api("PATCH", "/books/2", {name: 9}, token=token)) == {name: ["invalid"]}
+
+
+def test_an_empty_text_is_no_default_of_what_is_required(serve):
+    title = {"type": "string", "required": True, "default": ""}
+    note = {"name": "Note", "properties": {"title": title, "text": {**title, "required": False}}}
+    api = serve({"note": {**note, "acls": OPEN}})
+    token = api.logged_in()
+
+    missing = api("POST", "/notes", {}, token=token)
+    created = api("POST", "/notes", {"title": "a"}, token=token)
+    replaced = api("PUT", "/notes/1", {}, token=token)
+
+    assert (missing.status_code, created.status_code, replaced.status_code) == (422, 200, 422)
+    assert field_codes(missing).keys() == {"title"}
+    assert created.json == {"id": 1, "title": "a", "text": ""}

@@ -184,7 +184,8 @@ def test_methods_that_are_switched_off_are_404_at_each_of_their_paths(serve):
     ("off", "statuses"),
     [
         ([], [200, 200, 200]),
-        (["exists"], [200, 404, 404]),
+        # As in LoopBack 3, it is then that of `findById`.
+        (["exists"], [200, 200, 404]),
         (["findById"], [404, 200, 200]),
         (["findById", "exists"], [404, 404, 404]),
     ],

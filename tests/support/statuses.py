@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 from flask import Flask, Response, request
 
 from app.access.policy import compiled_rules
+from app.errors import NotWritten
 from app.openapi.operation import SERVICE_ERRORS, EndpointOperation
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, served_endpoints
@@ -50,6 +51,9 @@ class UndeclaredStatuses:
         endpoint = served_endpoints.of(sender).get(rule.endpoint) if rule else None
         # The document has no HEAD, and does not know what receivers of hooks raise.
         if endpoint is None or request.method == "HEAD" or _has_hooks(sender, endpoint):
+            return
+        # Nor that a method of a LoopBack application is not written yet.
+        if response.status_code == NotWritten.code:
             return
         declared = _declared.setdefault(sender, DeclaredStatuses())
         if response.status_code not in declared.of(sender, endpoint):

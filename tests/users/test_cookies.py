@@ -33,11 +33,18 @@ def browser(app, api, token):
     return Api(browser, api.secrets)
 
 
+def a_browser(app):
+    """Return a client that sends what browsers send with requests of this site's pages."""
+    client = app.test_client()
+    client.environ_base["HTTP_SEC_FETCH_SITE"] = "same-origin"
+    return client
+
+
 def test_login_sets_a_cookie(api):
     api.register()
     credentials = {"email": "ada@example.com", "password": PASSWORD, "ttl": 600}
 
-    response = api("POST", "/users/login", credentials)
+    response = api("POST", "/users/login", credentials, headers=SAME_SITE)
 
     api.secrets.append(response.json["id"])
     cookie = response.headers["Set-Cookie"]
@@ -54,7 +61,7 @@ def test_without_remember_me_the_cookie_ends_with_the_browser(api, remember_me, 
     api.register()
     credentials = {"email": "ada@example.com", "password": PASSWORD, "rememberMe": remember_me}
 
-    response = api("POST", "/users/login", credentials)
+    response = api("POST", "/users/login", credentials, headers=SAME_SITE)
 
     api.secrets.append(response.json["id"])
     assert ("Max-Age=1209600" in response.headers["Set-Cookie"]) == persistent
@@ -70,7 +77,7 @@ def test_the_path_of_the_cookie_is_that_of_the_public_url(shared_app, secrets, u
     app = shared_app(
         PUBLIC_URL=url, TOKEN_MIDDLEWARE={}, TOKEN_SLIDING=True, TOKEN_TOUCH_INTERVAL=0
     )
-    browser = Api(app.test_client(), secrets)
+    browser = Api(a_browser(app), secrets)
     proxied = Api(app.test_client(use_cookies=False), secrets)
     browser.register()
 
@@ -95,7 +102,9 @@ def test_the_cookie_is_secure_if_the_public_url_is_https(make_app, secrets):
     api = Api(app.test_client(), secrets)
     api.register()
 
-    cookie = api("POST", "/users/login", {"email": "ada@example.com", "password": PASSWORD})
+    credentials = {"email": "ada@example.com", "password": PASSWORD}
+
+    cookie = api("POST", "/users/login", credentials, headers=SAME_SITE)
 
     secrets.append(cookie.json["id"])
     assert "Secure" in cookie.headers["Set-Cookie"].split("; ")
@@ -113,7 +122,7 @@ def test_the_cookie_is_accepted_as_a_token(browser):
 
 def test_a_browser_is_logged_in_after_login(app, api, secrets):
     api.register()
-    browser = Api(app.test_client(), secrets)
+    browser = Api(a_browser(app), secrets)
 
     browser.login()
 
@@ -168,9 +177,48 @@ def test_a_cross_site_login_sets_no_cookie(api):
     answers = [api("POST", "/users/login", credentials, headers=headers) for headers, _ in ORIGINS]
 
     api.secrets += [answer.json["id"] for answer in answers]
-    # A client that is no browser says nothing of where it is.
-    expected = [allowed or headers == {} for headers, allowed in ORIGINS]
+    # Nor does one by a client that is no browser, which could change nothing with the cookie.
+    expected = [allowed for _, allowed in ORIGINS]
     assert ["Set-Cookie" in answer.headers for answer in answers] == expected
+
+
+def test_a_client_that_keeps_cookies_and_is_no_browser_logs_in_again(browser):
+    new = {"email": "new@example.com", "password": PASSWORD}
+
+    registered = browser("POST", "/users", new)
+    login = browser("POST", "/users/login", new)
+    reset = browser("POST", "/users/reset", {"email": "new@example.com"})
+    other_call = browser("POST", "/todos", {"title": "x"})
+
+    browser.secrets.append(login.json["id"])
+    assert [answer.status_code for answer in (registered, login, reset)] == [200] * 3
+    assert refusal(other_call) == (403, "ACCESS_DENIED")
+    # The calls were anonymous, and left the cookie as it was.
+    assert browser("GET", "/users/1").status_code == 200
+    assert browser("GET", f"/users/{registered.json['id']}").status_code == 403
+
+
+@pytest.mark.parametrize("headers", [headers for headers, allowed in ORIGINS if not allowed][:-1])
+def test_a_login_of_another_site_with_a_cookie_is_refused(browser, headers):
+    credentials = {"email": "ada@example.com", "password": PASSWORD}
+
+    response = browser("POST", "/users/login", credentials, headers=headers)
+
+    assert refusal(response) == (403, "ACCESS_DENIED")
+
+
+def test_where_only_admins_register_users_no_cookie_counts_without_its_site(shared_app, browser):
+    app = shared_app(TOKEN_MIDDLEWARE={}, REGISTRATION_OPEN=False)
+    cookie = browser.client.get_cookie("access_token")
+    client = app.test_client(use_cookies=False)
+
+    response = client.post(
+        "/api/users",
+        json={"email": "new@example.com", "password": PASSWORD},
+        headers={"Cookie": f"access_token={cookie.value}"},
+    )
+
+    assert response.status_code == 401
 
 
 def test_the_origin_is_compared_as_browsers_send_it(make_app, token):
@@ -286,7 +334,7 @@ def test_additional_names_are_accepted_and_the_first_cookie_name_is_set(make_app
 
     assert [answer.status_code for answer in answers] == [200] * 4
     credentials = {"email": "ada@example.com", "password": PASSWORD}
-    login = client.post("/api/users/login", json=credentials)
+    login = client.post("/api/users/login", json=credentials, headers=SAME_SITE)
     api.secrets.append(login.json["id"])
     assert login.headers["Set-Cookie"].startswith("sid=")
 

@@ -41,7 +41,7 @@ REQUESTS = [
     ({**OPENED, "Sec-Fetch-Dest": "document"}, (False, True, False)),
     ({**OPENED, "Sec-Fetch-Dest": "document", "Origin": "null"}, (False, True, False)),
     # No browser: its reads are permitted as with "Lax".
-    ({}, (False, True, True)),
+    ({}, (False, True, False)),
 ]
 
 

@@ -14,6 +14,8 @@ from app.state import AppState
 SECOND_STEP_COOKIE = "second_step"
 # The cookie with the user's id after a login by an identity provider.
 USER_ID_COOKIE = "userId"
+# The calls by which users begin, and which do without a cookie.
+CALLS_WITHOUT_COOKIE = ("users.login", "users.create", "users.resetPassword")
 # The names of the blueprints of pages that mails link to.
 _mailed_pages = AppState[set[str]]("pages that mails link to", factory=lambda _app: set())
 
@@ -32,9 +34,10 @@ def set_cookie(response: Response, token: str, ttl: float, remember_me: bool) ->
     """Set the cookie if the token middleware is enabled.
 
     With `remember_me` it lasts for `ttl` seconds, else until the browser is closed. A cross-site
-    login sets no cookie, against login CSRF.
+    login sets no cookie, against login CSRF; neither does one by a client that is no browser, whose
+    requests with the cookie would be refused.
     """
-    if (name := _cookie_name()) and _is_same_site() is not False:
+    if (name := _cookie_name()) and _is_same_site():
         _set(response, name, token, ttl, remember_me)
 
 
@@ -84,6 +87,14 @@ def clear_cookie(response: Response) -> None:
         response.delete_cookie(name, **cookie_flags())
         if USER_ID_COOKIE in request.cookies:
             response.delete_cookie(USER_ID_COOKIE, **_user_id_flags())
+
+
+def ignores_cookie() -> bool:
+    """Return True if a client that is no browser makes a call that needs no token.
+
+    Such clients may keep cookies without the user's knowledge.
+    """
+    return request.endpoint in CALLS_WITHOUT_COOKIE and _is_same_site() is None
 
 
 def refuse_cross_site() -> None:

@@ -29,7 +29,7 @@ from app.state import AppState
 from app.times import now
 from app.users.models import AccessToken, token_digest
 
-from .cookies import refuse_cross_site, renew_cookie
+from .cookies import ignores_cookie, refuse_cross_site, renew_cookie
 from .tokens import SlidingToken, prolong
 
 # Prefix of personal tokens, so that secret scanners find them; no other token contains a `_`.
@@ -97,9 +97,12 @@ def resolve_access_token(readers: Sequence[Reader], query: PreparedStatement = T
     """
     transport, value = _find_token(readers)
     identity = ANONYMOUS if transport is None else _identify(transport, value, query)
+    is_in_cookie = transport is not None and transport.location == COOKIE
+    if is_in_cookie and ignores_cookie():
+        identity = ANONYMOUS
     set_identity(identity)
     note_caller(identity.user_id)
-    if transport is not None and transport.location == COOKIE and identity.token is not None:
+    if is_in_cookie and identity.token is not None:
         refuse_cross_site()
 
 

@@ -1,0 +1,174 @@
+"""Values of models with which LoopBack 3 runs, and that would let no project start."""
+
+import json
+
+import pytest
+
+from .projects import import_application, run, serving, write_application
+
+PROPERTIES = {
+    "count": {"type": "number", "default": ""},
+    "size": {"type": "number", "defaultFn": ""},
+    "place": {"type": "geopoint", "default": ""},
+    "title": {"type": "string", "require": True},
+    "owner": {"type": "string", "required": "yes"},
+}
+SCOPE = {
+    "where": {"gone": False},
+    "order": ["place ASC", "never DESC", "title DESC"],
+    "include": ["nothing"],
+}
+NOTE = {"name": "Note", "base": "PersistedModel", "properties": PROPERTIES, "scope": SCOPE}
+CHANGES = {
+    "properties.count.default is left out: must be a number",
+    "properties.size.defaultFn is left out: '' is no function for a number; there are none",
+    'properties.place.default is left out: must be a position like {"lat": 52.5, "lng": 13.4}',
+    "properties.title.require is left out: there is no such key; did you mean 'required'?",
+    "properties.owner.required is true",
+    "scope.order place is left out: positions have no order",
+    "scope.order never is left out: there is no such property",
+    "scope.include nothing is left out: there is no such relation",
+}
+DECLARED = "properties.gone is declared, of the type boolean: scope names it"
+
+
+def test_each_is_left_out_or_mended_with_a_line_and_the_project_serves(tmp_path):
+    project, output = import_application(tmp_path, NOTE)
+
+    with serving(project) as app:
+        client = app.test_client()
+        for note in ({"title": "a"}, {"title": "b"}, {"title": "c", "gone": True}):
+            assert client.post("/api/Notes", json={"owner": "o", **note}).status_code == 200
+        invalid = client.post("/api/Notes", json={"title": "c"})
+        found = client.get("/api/Notes").json
+        all_gone = client.get('/api/Notes?filter={"where": {"gone": true}}').json
+
+    lines = {line.strip() for line in output.splitlines()}
+    assert {*CHANGES, DECLARED} <= lines
+    assert invalid.status_code == 422
+    # As in LoopBack 3, rows without the property do not fulfil the condition.
+    assert found == all_gone == []
+
+
+def test_inspect_names_them_as_differences(tmp_path):
+    application = write_application(tmp_path, [NOTE])
+
+    report = json.loads(run(tmp_path, "inspect", str(application), "--format", "json").output)
+
+    [note] = [model for model in report["models"] if model["name"] == "Note"]
+    assert note["verdict"] == "with a difference"
+    assert note["problems"] == []
+    assert {f"common/models/note.json: {change}" for change in CHANGES} <= {*note["differences"]}
+
+
+@pytest.mark.parametrize("place", ["scope", "options"])
+def test_in_sql_a_condition_on_an_unknown_property_has_no_effect_as_in_loopback(tmp_path, place):
+    scope = {"where": {"or": [{"gone": False}, {"title": "a"}], "missing": 1}, "order": "title"}
+    note = {"name": "Note", "properties": {"title": "string"}}
+    note |= {"scope": scope} if place == "scope" else {"options": {"scope": scope}}
+
+    project, output = import_application(tmp_path, note, source={"connector": "mysql"})
+    with serving(project) as app:
+        client = app.test_client()
+        client.post("/api/Notes", json={"title": "a"})
+        found = client.get("/api/Notes").json
+
+    assert [row["title"] for row in found] == ["a"]
+    assert "scope.where.missing is left out: there is no such property" in output
+
+
+def test_a_scope_may_name_ids_foreign_keys_and_properties_of_bases(tmp_path):
+    base = {"name": "Base", "base": "PersistedModel", "properties": {"kind": "string"}}
+    parent = {
+        "name": "Parent",
+        "relations": {"notes": {"type": "hasMany", "model": "Note", "foreignKey": ""}},
+    }
+    note = {
+        "name": "Note",
+        "base": "Base",
+        "relations": {"parent": {"type": "belongsTo", "model": "Parent"}},
+        "scope": {
+            "where": {"kind": "a", "parentId": None},
+            "include": [{"relation": "parent"}],
+            "order": "kind ASC, id DESC",
+            "limit": 5,
+        },
+    }
+
+    project, output = import_application(tmp_path, base, parent, note)
+    with serving(project) as app:
+        client = app.test_client()
+        client.post("/api/Notes", json=[{"kind": "a"}, {"kind": "b"}, {"kind": "a"}])
+        found = client.get("/api/Notes").json
+
+    assert [row["id"] for row in found] == [3, 1]
+    assert "is left out" not in output
+
+
+def test_models_with_one_path_or_table_have_their_own(tmp_path):
+    shop = {"name": "Shop", "http": {"path": "shops"}}
+    other = {"name": "Other", "http": {"path": "/Shops"}, "mysql": {"table": "shop"}}
+    other["properties"] = {"of": "string"}
+    third = {"name": "Third", "plural": "shops"}
+    member = {"name": "Member", "base": "User", "http": {"path": "others"}}
+    page = {"name": "Page", "http": {"path": "explorer"}}
+
+    project, output = import_application(tmp_path, other, shop, third, member, page)
+    with serving(project) as app:
+        client = app.test_client()
+        assert client.post("/api/Shops", json={"of": "other"}).json["of"] == "other"
+        answers = [
+            client.get(f"/api/{path}/count").json for path in ("ShopRows", "ThirdRows", "PageRows")
+        ]
+
+    assert answers == [{"count": 0}] * 3
+    assert "it is served at /ShopRows: Other has this name" in output
+    assert "its table is other: another model has shop, with the same rows" in output
+    assert "its plural is OtherRows: Member has this name" in output
+    assert "it is served at /PageRows: Ostiary's own pages have this name" in output
+
+
+def test_the_project_has_the_extras_of_its_providers_and_stores(tmp_path):
+    providers = {
+        "google": {"provider": "google", "clientID": "a", "clientSecret": "very secret"},
+        "local": {
+            "module": "passport-local",
+            "usernameField": "username",
+            "passwordField": "password",
+            "tokenURL": "https://login.example/token",
+        },
+    }
+    store = {"connector": "loopback-component-storage", "provider": "amazon", "keyId": "k"}
+    files = {"server/providers.json": providers}
+    files["server/datasources.json"] = {"db": {"connector": "memory"}, "pictures": store}
+
+    project, output = import_application(tmp_path, files=files)
+
+    assert '"ostiary[oidc,postgres,s3]~=' in (project / "pyproject.toml").read_text()
+    assert "the project needs the extra oidc" in output
+    written = json.loads((project / "providers.json").read_text())
+    assert written["local"] == providers["local"]
+    assert written["google"]["clientSecret"] == {"$env": "GOOGLE_CLIENT_SECRET"}
+
+
+def test_a_project_without_providers_has_the_usual_extra(tmp_path):
+    project, _ = import_application(tmp_path)
+
+    assert '"ostiary[postgres]~=' in (project / "pyproject.toml").read_text()
+
+
+@pytest.mark.parametrize("options", [False, True])
+def test_methods_that_a_models_own_file_switches_off_are_told(tmp_path, options):
+    remoting = {"remoting": {"sharedMethods": {"find": False}}}
+    note = {"name": "Note", **({"options": remoting} if options else remoting)}
+
+    project, output = import_application(tmp_path, note)
+    with serving(project) as app:
+        found = app.test_client().get("/api/Notes")
+
+    path = "options.remoting" if options else "remoting"
+    assert found.status_code == 404
+    assert (
+        f"{path}.sharedMethods switches methods off: LoopBack 3 only uses that of"
+        " model-config.json, and serves them" in output
+    )
