@@ -1,6 +1,6 @@
 """The calls of a service: the types of each collection's, and the table that they are made from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from . import runtime
@@ -47,6 +47,7 @@ class Collection:
     # The entries of the table, and the members of the type.
     relations: dict[str, str] = field(default_factory=dict)
     own: dict[str, str] = field(default_factory=dict)
+    below: dict[str, dict[str, str]] = field(default_factory=dict)
     members: list[str] = field(default_factory=list)
 
 
@@ -174,30 +175,27 @@ class Endpoints:
         return _picked(f"RelatedRows<{arguments}>", RELATED_ROWS, found)
 
     def _add_own(self, made: Collection, operations: list[Operation], taken: Names) -> None:
-        """Add the calls that only this collection has; those below a row by groups."""
-        groups: dict[str, list[str]] = {}
-        given: dict[str, Names] = {}
+        """Add the calls that only this collection has; those about one row by groups."""
+        groups: dict[str, list[Operation]] = {}
         for operation in operations:
-            name = _relation_name(operation)
-            word = operation.method.split("__")[1] if name else ""
-            is_below = name and operation.path.startswith(f"{made.path}/{{id}}/")
-            if not is_below or word not in BELOW:
-                member = taken.give(method_name(operation.method), "_")
-                made.own[member] = self._signatures.call(operation, made.path)
-                made.members += self._signatures.member(member, operation)
+            name, path = _relation_name(operation), f"{made.path}/{{id}}/"
+            if name and operation.path.startswith(path) and _word(operation) in BELOW:
+                groups.setdefault(name, []).append(operation)
                 continue
-            group = method_name(name)
-            if group not in groups:
-                groups[group] = []
-                given[group] = Names()
-            member = given[group].give(BELOW[word], "_")
-            made.own[f"{group}.{member}"] = self._signatures.call(operation, made.path)
-            groups[group] += self._signatures.member(member, operation, has_id=True)
-        for group, members in groups.items():
-            id_ = self._id_type(made, operations)
-            made.members += block(f"{taken.give(group, '_')}(id: {id_}):", members, "};")
+            member = taken.give(method_name(operation.method), "_")
+            made.own[member] = self._signatures.call(operation, made.path)
+            made.members += self._signatures.member(member, operation)
+        for name, found in groups.items():
+            group, given = taken.give(method_name(name), "_"), Names()
+            members: list[str] = []
+            made.below[group] = {}
+            for operation in found:
+                member = given.give(BELOW[_word(operation)], "_")
+                made.below[group][member] = self._signatures.call(operation, made.path)
+                members += self._signatures.member(member, operation, has_id=True)
+            made.members += block(f"{group}(id: {self._id_type(made)}):", members, "};")
 
-    def _id_type(self, made: Collection, operations: list[Operation]) -> str:
+    def _id_type(self, made: Collection) -> str:
         model = self._models.by_name.get(self._document.models.get(made.tag, ""))
         return model.id if model else "string | number"
 
@@ -225,8 +223,12 @@ def _picked(type_: str, calls: Sequence[str], found: dict[str, Operation]) -> st
 
 def _relation_name(operation: Operation) -> str:
     """Return the relation that a method such as `__get__books` is of, or an empty text."""
-    parts = operation.method.split("__", 2)
-    return parts[2] if len(parts) == 3 and not parts[0] else ""
+    return operation.method.split("__", 2)[2] if operation.method.startswith("__") else ""
+
+
+def _word(operation: Operation) -> str:
+    """Return what such a method does, `get` of `__get__books`."""
+    return operation.method.split("__", 2)[1]
 
 
 def _common_path(operations: list[Operation]) -> str:
@@ -244,13 +246,23 @@ def _has_filter(operation: Operation) -> bool:
 
 
 def _entry(each: Collection) -> list[str]:
+    """Return the entry of a collection in the table."""
     lines = [f"path: {quoted(each.path)},", *(["rows: true,"] if each.rows else [])]
-    relations = ", ".join(f"{key(name)}: {quoted(text)}" for name, text in each.relations.items())
-    if relations:
-        lines += line(f"relations: {{ {relations} }},")
-    if each.own:
-        entries = [f"{key(member)}: {quoted(text)}," for member, text in each.own.items()]
-        lines += block("own:", entries, "},")
-    if not each.own and len(short := f"{key(each.name)}: {{ {' '.join(lines)} }},") < WIDTH:
-        return [short.replace(", }", " }")]
+    if each.relations:
+        lines += line(f"relations: {_table(each.relations)},")
+    if not (each.own or each.below):
+        short = f"{key(each.name)}: {{ {' '.join(lines)} }},".replace(", }", " }")
+        return [short] if len(short) < WIDTH else block(f"{key(each.name)}:", lines, "},")
+    own = [f"{key(member)}: {quoted(text)}," for member, text in each.own.items()]
+    below = [
+        row
+        for group, calls in each.below.items()
+        for row in line(f"{key(group)}: {_table(calls)},")
+    ]
+    for name, entries in (("own", own), ("below", below)):
+        lines += block(f"{name}:", entries, "},") if entries else []
     return block(f"{key(each.name)}:", lines, "},")
+
+
+def _table(texts: Mapping[str, str]) -> str:
+    return f"{{ {', '.join(f'{key(name)}: {quoted(text)}' for name, text in texts.items())} }}"

@@ -9,7 +9,7 @@ FILES = ("runtime.ts", "filters.ts")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 TYPE = re.compile(r"\b[A-Z][A-Za-z]*\b")
 TABLE = r"^const {}: Record<string, string> = \{{$(.*?)^\}};$"
-ENTRY = re.compile(r'^  (\w+): "(\w+) ([^\s"]+)', re.MULTILINE)
+ENTRY = re.compile(r'^  (\w+): "(\w+) ([^\s"]+)|^  \.\.\.(\w+),$', re.MULTILINE)
 
 
 @cache
@@ -30,4 +30,7 @@ def calls(table: str) -> dict[str, tuple[str, str]]:
     found = re.search(TABLE.format(table), text(), re.DOTALL | re.MULTILINE)
     if found is None:
         raise ValueError(f"the client has no table {table}")
-    return {name: (verb, path.rstrip("/")) for name, verb, path in ENTRY.findall(found[1])}
+    made: dict[str, tuple[str, str]] = {}
+    for name, verb, path, other in ENTRY.findall(found[1]):
+        made |= calls(other) if other else {name: (verb, path.rstrip("/"))}
+    return made

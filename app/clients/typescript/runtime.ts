@@ -45,21 +45,17 @@ export type LocalErrorCode = "NETWORK_ERROR" | "TIMEOUT";
 
 /** An error that the service has answered, or with the status 0, has not answered. */
 export class ApiError extends Error {
-  readonly status: number;
+  declare readonly status: number;
   /** The stable code; failures of the service itself have none. */
-  readonly code: AnyErrorCode | undefined;
+  declare readonly code: AnyErrorCode | undefined;
   /** What else there is to know of it; `has` tells its type. */
-  readonly details: object;
+  declare readonly details: object;
   /** Seconds after which the call may be repeated, if the service says so. */
-  readonly retryAfter: number | undefined;
+  declare readonly retryAfter: number | undefined;
 
-  constructor(status: number, code: AnyErrorCode | undefined, message: string, details: object, retryAfter?: number) {
+  constructor(status: number, code: AnyErrorCode | undefined, message: string, details = {}, retryAfter?: number) {
     super(message);
-    this.name = "ApiError";
-    this.status = status;
-    this.code = code;
-    this.details = details;
-    this.retryAfter = retryAfter;
+    Object.assign(this, { name: "ApiError", status, code, details, retryAfter });
   }
 
   /** Return true if this is the code; TypeScript then knows the details. */
@@ -87,12 +83,11 @@ export function result<T extends object, P extends keyof T & string>(call: Promi
 }
 
 class CallReference {
-  readonly call: Promise<unknown>;
-  readonly property: string;
+  declare readonly call: Promise<unknown>;
+  declare readonly property: string;
 
   constructor(call: Promise<unknown>, property: string) {
-    this.call = call;
-    this.property = property;
+    Object.assign(this, { call, property });
   }
 }
 
@@ -107,30 +102,36 @@ interface PendingCall {
   reads: string;
 }
 
-type SendCall = <T>(call: PendingCall) => Promise<T>;
+type SendCall = (call: PendingCall) => Promise<unknown>;
+type BatchAnswers = { responses: { body: unknown; etag: string | null }[] };
 type BatchBuilder = (calls: object) => readonly Promise<unknown>[];
 
-/** The calls of a collection: their names, with verb, path, arguments and what is answered. */
+/** The calls of a collection: verb, path, arguments, and after > what is made of the answer. */
 interface CollectionCalls {
   path: string;
   /** Whether it has the calls of all collections of rows. */
   rows?: true;
-  /** Relations, with their paths. */
+  /** Relations, each to one row or to many. */
   relations?: Record<string, string>;
   own?: Record<string, string>;
+  /** Calls about one row, by groups. */
+  below?: Record<string, Record<string, string>>;
 }
 
-// A path, what the arguments after those of the path are, and after > what is made of the answer.
-const ROWS: Record<string, string> = {
+// The calls of all lists, of collections, of related rows, and of the one row of a relation.
+const LISTS: Record<string, string> = {
   find: "GET / filter",
   pages: "GET / filter >pages",
-  findOne: "GET /findOne filter",
-  findById: "GET /{id} filter",
   count: "GET /count where >count",
-  exists: "GET /{id}/exists >exists",
   aggregate: "GET /aggregate filter",
   create: "POST / body",
   createMany: "POST / body",
+};
+const ROWS: Record<string, string> = {
+  ...LISTS,
+  findOne: "GET /findOne filter",
+  findById: "GET /{id} filter",
+  exists: "GET /{id}/exists >exists",
   update: "PATCH /{id} body",
   replace: "POST /{id}/replace body",
   upsert: "PATCH / body",
@@ -140,13 +141,7 @@ const ROWS: Record<string, string> = {
   delete: "DELETE /{id} >nothing",
 };
 const RELATED: Record<string, string> = {
-  find: "GET / filter",
-  get: "GET / filter",
-  pages: "GET / filter >pages",
-  count: "GET /count where >count",
-  aggregate: "GET /aggregate filter",
-  create: "POST / body",
-  createMany: "POST / body",
+  ...LISTS,
   deleteAll: "DELETE / >nothing",
   findById: "GET /{fk}",
   update: "PUT /{fk} body",
@@ -185,41 +180,39 @@ function makeClient(
 }
 
 function makeCollections(collections: Record<string, CollectionCalls>, send: SendCall): object {
-  return mapValues(collections, ({ path, rows, relations = {}, own = {} }) => ({
-    ...(rows && makeCalls(path, ROWS, [], send)),
-    ...mapValues(relations, (kind) => {
-      const [first = "", segment = ""] = kind.split(" ");
-      const calls = first === "one" ? RELATED_ROW : RELATED;
-      return (id: unknown) => makeCalls(`${path}/{id}/${segment}`, calls, [id], send);
+  return mapValues(collections, ({ path, rows, relations = {}, own = {}, below = {} }) => ({
+    ...makeCalls(path, { ...(rows && ROWS), ...own }, [], send),
+    ...mapValues(relations, (text) => {
+      const [kind, name] = text.split(" ");
+      const calls = kind === "one" ? RELATED_ROW : RELATED;
+      return (id: unknown) => makeCalls(`${path}/{id}/${name}`, calls, [id], send);
     }),
-    ...makeOwn(path, own, send),
+    ...mapValues(below, (texts) => (id: unknown) => makeCalls(path, texts, [id], send)),
   }));
-}
-
-/** Return the calls of a collection's own, and by a name with a dot, those below a row. */
-function makeOwn(path: string, own: Record<string, string>, send: SendCall): object {
-  const groups: Record<string, Record<string, string>> = {};
-  const calls: Record<string, string> = {};
-  for (const [name, text] of Object.entries(own)) {
-    const [group = "", method] = name.split(".");
-    if (method) (groups[group] ??= {})[method] = text;
-    else calls[name] = text;
-  }
-  const below = mapValues(groups, (texts) => (id: unknown) => makeCalls(path, texts, [id], send));
-  return { ...makeCalls(path, calls, [], send), ...below };
 }
 
 function makeCalls(path: string, texts: Record<string, string>, ids: unknown[], send: SendCall): object {
   return mapValues(texts, (text) => {
     const [verb = "", below = "", ...words] = text.split(" ");
-    const route = (path + below).replace(/\/$/, "");
+    const parts = (path + below).replace(/\/$/, "").split(/\{\w+\}/);
     const reads = words.at(-1)?.startsWith(">") ? words.pop()!.slice(1) : "";
+    const build = (values: unknown[]): PendingCall => {
+      const path = parts.flatMap((text, place) => (place ? [segment(values.shift()), text] : [text]));
+      const query = new URLSearchParams();
+      let body: unknown;
+      for (const word of words) {
+        const value = values.shift();
+        if (word === "body") body = value;
+        else if (word === "query") appendAll(query, value ?? {});
+        else if (value !== undefined) query.set(word, toJson(value));
+      }
+      const options = (values.shift() ?? {}) as CallOptions;
+      return { verb, path, query: `?${query}`.replace(/\?$/, ""), body, options, reads };
+    };
     return (...given: unknown[]) => {
-      const values = [...ids, ...given];
-      const build = (): PendingCall => makeCall(verb, route, words, reads, values);
-      if (reads === "pages") return readPages(build, send);
+      if (reads === "pages") return readPages(() => build([...ids, ...given]), send);
       try {
-        return send(build());
+        return send(build([...ids, ...given]));
       } catch (error) {
         return Promise.reject(error);
       }
@@ -227,137 +220,108 @@ function makeCalls(path: string, texts: Record<string, string>, ids: unknown[], 
   });
 }
 
-function makeCall(verb: string, route: string, words: string[], reads: string, values: unknown[]): PendingCall {
-  const path = route.split(/\{\w+\}/).flatMap((text, place) => (place ? [segment(values.shift()), text] : [text]));
-  const query = new URLSearchParams();
-  let body: unknown;
-  for (const word of words) {
-    const value = values.shift();
-    if (value === undefined) continue;
-    if (word === "body") body = value;
-    else if (word !== "query") query.set(word, JSON.stringify(value, refuseReference));
-    else appendAll(query, value as object);
-  }
-  const text = String(query);
-  const options = (values.shift() ?? {}) as CallOptions;
-  return { verb, path, query: text && `?${text}`, body, options, reads };
-}
-
-/** Return an argument as a segment of a path; no value leads to another path. */
+/** Return an argument as a segment of a path, which leads nowhere else. */
 function segment(value: unknown): string | CallReference {
   if (value instanceof CallReference) return value;
-  const text = typeof value === "string" || typeof value === "number" ? String(value) : "";
-  if (["", ".", ".."].includes(text)) throw new TypeError(`${JSON.stringify(value)} is no id.`);
-  return encodeURIComponent(text);
+  const isId = typeof value === "string" || typeof value === "number";
+  if (!isId || /^\.{0,2}$/.test(String(value))) throw new TypeError(`${value} is no id.`);
+  return encodeURIComponent(value);
 }
 
-function appendAll(query: URLSearchParams, values: object): void {
+function appendAll(form: URLSearchParams | FormData, values: object): void {
   for (const [name, value] of Object.entries(values)) {
-    for (const item of Array.isArray(value) ? value : [value]) {
-      if (item != null) query.append(name, typeof item === "object" ? JSON.stringify(item) : String(item));
+    for (const item of [value].flat()) {
+      if (item != null) form.append(name, item instanceof Blob ? (item as never) : String(item));
     }
   }
 }
 
-async function* readPages(build: () => PendingCall, send: SendCall): AsyncGenerator<unknown[]> {
-  let call: PendingCall | undefined = build();
-  while (call) {
-    const response: Response = await send<Response>(call);
-    yield (await response.json()) as unknown[];
-    // Of the address, only the query is followed: the token is for this service alone.
-    const next: string | undefined = /<[^>?]*(\?[^>]*)>;\s*rel="?next/.exec(response.headers.get("Link") ?? "")?.[1];
-    call = next ? { ...call, query: next } : undefined;
+async function* readPages(build: () => PendingCall, send: SendCall): AsyncGenerator<unknown> {
+  for (let call: PendingCall | undefined = build(); call; ) {
+    const response = (await send(call)) as Response;
+    yield response.json();
+    // Only the query is followed, as the token is for this service alone.
+    const link = /<[^>?]*(\?[^>]*)>;\s*rel="?next/.exec(response.headers.get("Link") ?? "");
+    call = link ? { ...call, query: link[1]! } : undefined;
   }
 }
 
-/** SendCall what a function calls as one batch, and return what it returns of the answers. */
+/** Send what a function calls as one batch; return what it returns, of the answers. */
 async function sendBatch(
   connection: ServiceConnection,
   collections: Record<string, CollectionCalls>,
   build: BatchBuilder,
 ): Promise<unknown[]> {
-  const names = new Map<Promise<unknown>, string>();
-  const parts: { call: PendingCall; resolve: (value: unknown) => void; reject: (error: unknown) => void }[] = [];
-  let isSent = false;
-  const record = <T>(call: PendingCall): Promise<T> => {
-    if (isSent) throw new TypeError("The batch is sent already: its function must make all calls at once.");
-    const part = new Promise<T>((resolve, reject) => {
-      parts.push({ call, resolve: resolve as (value: unknown) => void, reject });
+  const calls: PendingCall[] = [];
+  const names = new Map<unknown, string>();
+  let start!: (answers: unknown) => void;
+  const answers = new Promise<unknown>((resolve) => (start = resolve));
+  let isBuilt = false;
+  const record = (call: PendingCall): Promise<unknown> => {
+    if (isBuilt) throw new TypeError("The function of a batch must make all calls at once.");
+    const place = calls.push(call) - 1;
+    const part = answers.then((all) => {
+      const { body, etag } = (all as BatchAnswers).responses[place]!;
+      return read(call.reads, body, etag);
     });
     part.catch(() => {});
-    names.set(part, `c${parts.length}`);
+    names.set(part, `c${place}`);
     return part;
   };
   const returned = build(makeCollections(collections, record));
-  isSent = true;
-  const refer = (value: CallReference): string => {
-    const name = names.get(value.call);
-    if (!name) throw new TypeError("A reference is to a call of the same batch.");
-    return `${name}.${value.property}`;
+  isBuilt = true;
+  const refer = ({ call, property }: CallReference): string => {
+    if (!names.has(call)) throw new TypeError("A reference is to a call of the same batch.");
+    return `${names.get(call)}.${property}`;
   };
-  const requests = parts.map(({ call }, place) => ({
-    id: `c${place + 1}`,
-    method: call.verb,
-    path: call.path.map((part) => (typeof part === "string" ? part : `{${refer(part)}}`)).join("") + call.query,
-    ...(call.body !== undefined && { body: withReferences(call.body, refer) }),
-    ...(call.options.ifMatch && { ifMatch: tagOf(call.options.ifMatch) }),
+  const replace = (_: string, value: unknown): unknown =>
+    value instanceof CallReference ? { $result: refer(value) } : value;
+  const requests = calls.map(({ verb, path, query, body, options }, place) => ({
+    id: `c${place}`,
+    method: verb,
+    path: path.map((part) => (typeof part === "string" ? part : `{${refer(part)}}`)).join("") + query,
+    body: body && JSON.parse(JSON.stringify(body, replace)),
+    ifMatch: options.ifMatch && tagOf(options.ifMatch),
   }));
-  try {
-    const body = { requests };
-    const call: PendingCall = { verb: "POST", path: ["/batch"], query: "", body, options: {}, reads: "" };
-    type Answers = { responses: { body: unknown; etag: string | null }[] };
-    const { responses } = await connection.send<Answers>(call);
-    responses.forEach((answer, place) => {
-      const { call, resolve } = parts[place]!;
-      resolve(read(call.reads, answer.body, answer.etag));
-    });
-  } catch (error) {
-    parts.forEach(({ reject }) => reject(error));
-    throw error;
-  }
+  const batch = { verb: "POST", path: ["/batch"], query: "", body: { requests }, options: {}, reads: "" };
+  start(connection.send(batch));
+  await answers;
   return Promise.all(returned);
-}
-
-function withReferences(value: unknown, refer: (reference: CallReference) => string): unknown {
-  if (value instanceof CallReference) return { $result: refer(value) };
-  if (Array.isArray(value)) return value.map((item) => withReferences(item, refer));
-  if (!isPlain(value)) return value;
-  return mapValues(value, (item) => withReferences(item, refer));
 }
 
 class ServiceConnection {
   private readonly options: ClientOptions;
   private readonly storage: TokenStorage | undefined;
+  private token: string | null = null;
 
   constructor(options: ClientOptions) {
     this.options = options;
-    const { storage = "memory" } = options;
-    if (storage !== "cookie") this.storage = storage === "memory" ? memory() : storage;
+    if (typeof options.storage === "object") this.storage = options.storage;
   }
 
   async getToken(): Promise<string | null> {
-    return (await this.storage?.getItem(TOKEN_KEY)) ?? null;
+    return this.storage ? this.storage.getItem(TOKEN_KEY) : this.token;
   }
 
   async setToken(token: string | null): Promise<void> {
-    await (token ? this.storage?.setItem(TOKEN_KEY, token) : this.storage?.removeItem(TOKEN_KEY));
+    if (!this.storage) this.token = this.options.storage === "cookie" ? null : token;
+    else await (token ? this.storage.setItem(TOKEN_KEY, token) : this.storage.removeItem(TOKEN_KEY));
   }
 
   /** Return the absolute URL of a path below the base path. */
   url(path: string): string {
-    const page = (globalThis as { location?: { href: string } }).location?.href;
-    return new URL(this.options.baseUrl.replace(/\/$/, "") + path, page).href;
+    return new URL(this.options.baseUrl.replace(/\/$/, "") + path, globalThis.location?.href).href;
   }
 
-  async send<T>(call: PendingCall): Promise<T> {
-    const { retries = this.options.retries ?? 2 } = call.options;
+  async send(call: PendingCall): Promise<unknown> {
+    const { signal, retries = this.options.retries ?? 2 } = call.options;
     for (let attempt = 0; ; attempt++) {
       try {
-        return (await this.attempt(call)) as T;
+        return await this.attempt(call);
       } catch (error) {
-        const wait = attempt < retries && error instanceof ApiError ? delay(call, error, attempt) : undefined;
+        const wait = attempt < retries ? delay(call, error, attempt) : undefined;
         if (wait === undefined) throw await this.note(call, error);
-        await sleep(wait, call.options.signal);
+        await sleep(wait, signal);
       }
     }
   }
@@ -367,18 +331,16 @@ class ServiceConnection {
     if (!response.ok) throw await errorOf(response);
     if (call.reads === "pages") return response;
     if (call.reads === "blob") return response.blob();
-    if (call.reads === "text") return response.text();
     const text = await response.text();
-    const answer: unknown = text ? JSON.parse(text) : undefined;
-    if (call.reads === "token") await this.setToken((answer as { id: string }).id);
+    const answer = call.reads === "text" ? text : text && JSON.parse(text);
+    if (call.reads === "token") await this.setToken(answer.id);
     if (call.reads === "logout") await this.setToken(null);
-    return read(call.reads, answer, response.headers.get("ETag"));
+    return read(call.reads, answer === "" ? undefined : answer, response.headers.get("ETag"));
   }
 
   private async exchange(call: PendingCall): Promise<Response> {
     const { signal, onProgress, timeout = this.options.timeout ?? 30_000 } = call.options;
-    const path = call.path.map((part) => refuseReference("", part)).join("");
-    const url = this.url(path + call.query);
+    const url = this.url(call.path.map((part) => refuseReference("", part)).join("") + call.query);
     const request = await this.request(call);
     signal?.throwIfAborted();
     const control = new AbortController();
@@ -386,15 +348,14 @@ class ServiceConnection {
     const timer = setTimeout(abort, timeout);
     signal?.addEventListener("abort", abort);
     try {
-      const exchange = onProgress && "XMLHttpRequest" in globalThis ? sendWithProgress(onProgress) : fetch;
+      const exchange = onProgress && "XMLHttpRequest" in globalThis ? fetchWithProgress(onProgress) : fetch;
       const response = await exchange(url, { ...request, signal: control.signal });
       // The content may end late, too.
-      const content = EMPTY.includes(response.status) ? null : await response.blob();
-      return new Response(content, response);
+      return new Response(EMPTY.includes(response.status) ? null : await response.blob(), response);
     } catch (error) {
       signal?.throwIfAborted();
-      if (control.signal.aborted) throw new ApiError(0, "TIMEOUT", `There was no answer within ${timeout} ms.`, {});
-      throw new ApiError(0, "NETWORK_ERROR", `The service was not reached: ${error}`, {});
+      if (control.signal.aborted) throw new ApiError(0, "TIMEOUT", `No answer within ${timeout} ms.`);
+      throw new ApiError(0, "NETWORK_ERROR", `The service was not reached: ${error}`);
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
@@ -402,22 +363,22 @@ class ServiceConnection {
   }
 
   private async request({ verb, body, options }: PendingCall): Promise<RequestInit> {
-    const [token, content] = [await this.getToken(), encode(body)];
+    const token = await this.getToken();
+    const content = encode(body);
     const headers = {
-      Accept: "application/json, */*;q=0.5",
       ...(typeof content === "string" && { "Content-Type": "application/json" }),
       ...(token && { Authorization: token }),
       ...(options.ifMatch && { "If-Match": tagOf(options.ifMatch) }),
       ...(options.idempotencyKey && { "Idempotency-Key": options.idempotencyKey }),
       ...options.headers,
     };
-    const credentials = this.storage ? "omit" : "include";
+    const credentials = this.options.storage === "cookie" ? "include" : "omit";
     return { method: verb, headers, credentials, ...(content !== undefined && { body: content }) };
   }
 
   /** Return an error after its effects: a token that is not valid is forgotten. */
   private async note(call: PendingCall, error: unknown): Promise<unknown> {
-    if (error instanceof ApiError && UNAUTHORIZED.includes(error.code ?? "")) {
+    if (error instanceof ApiError && UNAUTHORIZED.includes(error.code!)) {
       if (error.code === "INVALID_TOKEN" || call.reads === "logout") await this.setToken(null);
       this.options.onUnauthorized?.(error);
     }
@@ -429,7 +390,7 @@ class ServiceConnection {
 function read(reads: string, answer: unknown, tag: string | null): unknown {
   if (reads === "nothing" || reads === "logout") return undefined;
   if (reads === "count" || reads === "exists") return (answer as Record<string, unknown>)[reads];
-  if (tag && isPlain(answer)) tags.set(answer, tag);
+  if (tag && answer instanceof Object) tags.set(answer, tag);
   return answer;
 }
 
@@ -440,43 +401,42 @@ function tagOf(row: object | string): string {
 }
 
 async function errorOf(response: Response): Promise<ApiError> {
-  const body = await response.json().catch(() => ({}));
-  const { code, message, details = {} } = body.error ?? {};
+  const { error = {} } = await response.json().catch(() => ({}));
   const wait = response.headers.get("Retry-After");
-  const text = message ?? `The service answered ${response.status}.`;
-  return new ApiError(response.status, code, text, details, wait === null ? undefined : Number(wait));
+  const message = error.message ?? `The service answered ${response.status}.`;
+  return new ApiError(response.status, error.code, message, error.details, wait ? Number(wait) : undefined);
 }
 
 /** Return the milliseconds after which a call is repeated, or undefined if it is not. */
-function delay(call: PendingCall, error: ApiError, attempt: number): number | undefined {
-  const isSafe = call.verb === "GET" || call.options.idempotencyKey !== undefined;
-  const isBrief = error.status === 0 || error.status > 501 || error.retryAfter !== undefined;
-  const wait = error.retryAfter ?? 0.25 * 2 ** attempt;
-  return isSafe && isBrief && wait <= LONGEST_WAIT ? wait * 1000 : undefined;
+function delay({ verb, options }: PendingCall, error: unknown, attempt: number): number | undefined {
+  if (!(error instanceof ApiError) || (verb !== "GET" && !options.idempotencyKey)) return undefined;
+  const { status, retryAfter } = error;
+  const wait = retryAfter ?? (status === 0 || status > 501 ? 2 ** attempt / 4 : Infinity);
+  return wait <= LONGEST_WAIT ? wait * 1000 : undefined;
 }
 
 function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal?.addEventListener("abort", () => (clearTimeout(timer), reject(signal.reason)), { once: true });
+    setTimeout(resolve, milliseconds);
+    signal?.addEventListener("abort", () => reject(signal.reason));
   });
 }
 
-/** Return a function like `fetch` that says how much of the body is sent, which `fetch` cannot. */
-function sendWithProgress(onProgress: (sent: number, total: number) => void) {
+/** Return a function like `fetch` that tells how much of the body is sent, which `fetch` cannot. */
+function fetchWithProgress(onProgress: (sent: number, total: number) => void) {
   return (url: string, { method, headers, body, credentials, signal }: RequestInit): Promise<Response> =>
     new Promise((resolve, reject) => {
       const request = new XMLHttpRequest();
       request.open(method!, url);
       request.responseType = "blob";
       request.withCredentials = credentials === "include";
-      for (const [name, value] of Object.entries(headers!)) request.setRequestHeader(name, String(value));
+      for (const [name, value] of Object.entries(headers!)) request.setRequestHeader(name, value);
       request.upload.onprogress = ({ loaded, total }) => onProgress(loaded, total);
       request.onerror = request.onabort = () => reject(new TypeError("the connection was closed"));
       request.onload = () => {
-        const lines = request.getAllResponseHeaders().trim().split(/[\r\n]+/);
-        const given = lines.map((line): [string, string] => [line.split(":", 1)[0]!, line.slice(line.indexOf(":") + 1).trim()]);
-        const content = EMPTY.includes(request.status) ? null : (request.response as Blob);
+        const lines = request.getAllResponseHeaders().matchAll(/^([^:]+): *(.*?)\r?$/gm);
+        const given = [...lines].map(([, name, value]): [string, string] => [name!, value!]);
+        const content = EMPTY.includes(request.status) ? null : request.response;
         resolve(new Response(content, { status: request.status, headers: given }));
       };
       signal?.addEventListener("abort", () => request.abort());
@@ -486,38 +446,24 @@ function sendWithProgress(onProgress: (sent: number, total: number) => void) {
 
 /** Return a body as it is sent: JSON, a form if it is an object with a file, or what it is. */
 function encode(body: unknown): BodyInit | undefined {
-  const isRaw = body instanceof FormData || body instanceof Blob || body instanceof ArrayBuffer;
-  if (body === undefined || isRaw || ArrayBuffer.isView(body)) return body as BodyInit | undefined;
-  const isForm = isPlain(body) && Object.values(body).flat().some((value) => value instanceof Blob);
-  if (!isForm) return JSON.stringify(body, refuseReference);
+  const raw = [FormData, Blob, ArrayBuffer].some((kind) => body instanceof kind);
+  if (body === undefined || raw || ArrayBuffer.isView(body)) return body as BodyInit | undefined;
+  const values = Object.values(body ?? {}).flat();
+  if (!values.some((value) => value instanceof Blob)) return toJson(body);
   const form = new FormData();
-  for (const [name, value] of Object.entries(body)) {
-    for (const item of [value].flat()) {
-      if (item instanceof Blob) form.append(name, item);
-      else if (item != null) form.append(name, String(item));
-    }
-  }
+  appendAll(form, body as object);
   return form;
 }
 
-function refuseReference(_: string, value: unknown): unknown {
+function toJson(value: unknown): string {
+  return JSON.stringify(value, refuseReference);
+}
+
+function refuseReference<T>(_: string, value: T): T {
   if (value instanceof CallReference) throw new TypeError("A reference is for paths and bodies of a batch.");
   return value;
 }
 
-function isPlain(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
-}
-
 function mapValues<T, R>(values: Record<string, T>, change: (value: T) => R): Record<string, R> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
-}
-
-function memory(): TokenStorage {
-  const values = new Map<string, string>();
-  return {
-    getItem: (key) => values.get(key) ?? null,
-    setItem: (key, value) => void values.set(key, value),
-    removeItem: (key) => void values.delete(key),
-  };
 }
