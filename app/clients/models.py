@@ -170,7 +170,7 @@ class Models:
             *([f"{{ {'; '.join(other)} }}"] if other else []),
             *(["Record<string, unknown>"] if schema.get("additionalProperties") is True else []),
         ]
-        return " & ".join(parts) or "Record<string, never>"
+        return " & ".join(parts) or "{}"
 
     def _filter(self, model: Model) -> Iterator[str]:
         """Yield the types of filters, and what they are made of."""
