@@ -1,7 +1,9 @@
-"""The command `ostiary client`, which writes clients."""
+"""The commands `ostiary client`, which write clients."""
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import click
@@ -9,12 +11,23 @@ import requests
 from flask.cli import ScriptInfo
 
 from .document import Part
-from .writing import write_client
+from .writing import Client
 
 DOCUMENT = "openapi.json"
 # Seconds until a service is given up, and the longest document that is read from one, in bytes.
 TIMEOUT = 30
 MAX_BYTES = 64 * 1024 * 1024
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def source_options(command: F) -> F:
+    """Add the options of all clients."""
+    for option in (
+        click.option("--url", help="The API of a running service, in place of the project here."),
+        click.option("--check", is_flag=True, help="Write nothing; fail if a file is out of date."),
+    ):
+        command = option(command)
+    return command
 
 
 @click.group()
@@ -23,23 +36,34 @@ def client() -> None:
 
 
 @client.command()
-@click.option(
-    "--output", type=click.Path(path_type=Path), help="The file; otherwise it is printed."
-)
-@click.option("--check", is_flag=True, help="Write nothing; fail if the file is not up to date.")
-@click.option("--url", help="The API of a running service, in place of the project here.")
+@click.option("--output", type=click.Path(path_type=Path), help="The file, in place of printing.")
+@source_options
 @click.pass_context
 def typescript(ctx: click.Context, output: Path | None, check: bool, url: str | None) -> None:
     """Write a typed client, one file of TypeScript."""
     if check and output is None:
         raise click.UsageError("--check compares a file: name it with --output.")
-    text = write_client(_fetch(url) if url else _read(ctx))
+    text = _client(ctx, url).typescript()
     if output is None:
         click.echo(text, nl=False)
-    elif check:
-        _compare(output, text)
     else:
-        _write(output, text)
+        _write({output: text}, check)
+
+
+@client.command()
+@click.option("--output", type=click.Path(path_type=Path), required=True, help="A file, `*.js`.")
+@source_options
+@click.pass_context
+def javascript(ctx: click.Context, output: Path, check: bool, url: str | None) -> None:
+    """Write a client for pages without a build: JavaScript, with its types beside it."""
+    if output.suffix not in (".js", ".mjs"):
+        raise click.UsageError("--output names a file that ends in .js or .mjs.")
+    made, types = _client(ctx, url), output.with_suffix(f".d{output.suffix.replace('js', 'ts')}")
+    _write({output: made.javascript(), types: made.declarations()}, check)
+
+
+def _client(ctx: click.Context, url: str | None) -> Client:
+    return Client.of(_fetch(url) if url else _read(ctx))
 
 
 def _read(ctx: click.Context) -> Part:
@@ -51,9 +75,8 @@ def _read(ctx: click.Context) -> Part:
 
 def _fetch(url: str) -> Part:
     """Return the document of a running service; raise ClickException if there is none."""
-    address = (
-        url if urlsplit(url).path.endswith(f"/{DOCUMENT}") else f"{url.rstrip('/')}/{DOCUMENT}"
-    )
+    is_complete = urlsplit(url).path.endswith(f"/{DOCUMENT}")
+    address = url if is_complete else f"{url.rstrip('/')}/{DOCUMENT}"
     try:
         with requests.get(address, timeout=TIMEOUT, stream=True) as response:
             response.raise_for_status()
@@ -71,22 +94,26 @@ def _fetch(url: str) -> Part:
     return document
 
 
-def _compare(output: Path, text: str) -> None:
+def _write(texts: Mapping[Path, str], check: bool) -> None:
+    """Write files, or only check that they have these texts."""
+    for path, text in texts.items():
+        if check:
+            _compare(path, text)
+            continue
+        try:
+            path.write_text(text, encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise click.ClickException(f"{path} cannot be written: {error.strerror}.") from None
+        click.echo(f"Wrote {path}: {len(text.splitlines())} lines.")
+
+
+def _compare(path: Path, text: str) -> None:
     try:
-        found = output.read_text(encoding="utf-8")
+        found = path.read_text(encoding="utf-8")
     except (OSError, ValueError):
         found = None
     if found != text:
         raise click.ClickException(
-            f"{output} is not up to date: write it again by"
-            f" `ostiary client typescript --output {output}`."
+            f"{path} is not up to date: run the command without --check, which writes it."
         )
-    click.echo(f"{output} is up to date.")
-
-
-def _write(output: Path, text: str) -> None:
-    try:
-        output.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise click.ClickException(f"{output} cannot be written: {error.strerror}.") from None
-    click.echo(f"Wrote {output}: {len(text.splitlines())} lines.")
+    click.echo(f"{path} is up to date.")

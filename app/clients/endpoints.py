@@ -83,9 +83,9 @@ class Endpoints:
         ]
 
     def table(self) -> list[str]:
-        """Return the table from which the calls are made."""
+        """Return the table from which the calls are made, without its first line."""
         lines = [text for each in self.collections for text in _entry(each)]
-        return block("const COLLECTIONS: Record<string, CollectionCalls> =", lines, "};")
+        return [*(f"  {text}" for text in lines), "};"]
 
     def _collection(self, tag: str, members: Names) -> Collection:
         operations = [each for each in self._operations if each.tag == tag]

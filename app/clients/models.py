@@ -1,5 +1,6 @@
 """The types of models: their rows as they are read and written, and what filters may name."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from .schemas import Types
 
 RELATIONS = "WithRelations"
 NEW, PARTIAL, REPLACEMENT, UPSERT = "New{}", "{}Partial", "{}Replacement", "{}Upsert"
+# The description of a model without one of its own.
+MADE = re.compile(r"(A row of \S+\.)?")
 # What the names of a model's types end in.
 SUFFIXES = ("Create", "Update", "Replacement", "Filter", "Model")
 
@@ -63,7 +66,9 @@ class Models:
     def written(self) -> Iterator[list[str]]:
         """Yield the declarations of each model's types."""
         for model in self.by_name.values():
-            rows = self.types.interface(model.type, self._schemas[model.name])
+            schema = self._schemas[model.name]
+            text = "" if MADE.fullmatch(schema.get("description", "")) else schema["description"]
+            rows = self.types.interface(model.type, schema, text)
             yield [*rows, *self._bodies(model), *self._filter(model)]
 
     def model_of(self, name: str) -> str:
@@ -182,9 +187,8 @@ class Models:
             f"{key(each.name)}: {self._relation_type(each)}" for each in self.relations(model.name)
         )
         lines = [
-            f"id: {model.id};",
             f"properties: {_object(properties)};",
-            f"relations: {_object(relations)};",
+            *([f"relations: {_object(relations)};"] if relations else []),
             *self._upsert(model),
             *(["open: true;"] if where.get("additionalProperties") is True else []),
         ]
@@ -193,18 +197,17 @@ class Models:
         yield f"export type {model.type}Filter = Filter<{model.type}Model>;"
 
     def _rows(self, model: Model) -> list[str]:
-        """Return what `Rows` of a model is made of."""
+        """Return what `Rows` of a model is made of, without what is the default."""
+        create, update, replace = f"{model.type}Create", f"{model.type}Update", ""
         if self._is_written(model):
             replace = self.types.named(REPLACEMENT.format(model.name))
-            written = [f"{model.type}Create", f"{model.type}Update", replace]
         else:
-            written = ["never", "never", "never"]
-        hidden = union(self._protected(model.name))
-        parts = [model.type, *written, hidden]
-        if hidden == "never":
+            create = update = replace = "never"
+        defaults = [create, "never", self._id_of_rows(model.name)]
+        parts = [replace, union(self._protected(model.name)), model.id]
+        while parts and parts[-1] == defaults[len(parts) - 1]:
             parts.pop()
-            return parts[:-1] if parts[-1] == parts[1] else parts
-        return parts
+        return [model.type, create, update, *parts]
 
     def _upsert(self, model: Model) -> Iterator[str]:
         """Yield the type of an upsert's body, if it has more than an update's and an `id`."""

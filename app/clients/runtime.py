@@ -5,7 +5,6 @@ from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).with_name("typescript")
-FILES = ("runtime.ts", "filters.ts")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 TYPE = re.compile(r"\b[A-Z][A-Za-z]*\b")
 TABLE = r"^const {}: Record<string, string> = \{{$(.*?)^\}};$"
@@ -13,21 +12,22 @@ ENTRY = re.compile(r'^  (\w+): "(\w+) ([^\s"]+)|^  \.\.\.(\w+),$', re.MULTILINE)
 
 
 @cache
-def text() -> str:
-    """Return the text."""
-    return "\n".join((FOLDER / file).read_text(encoding="utf-8") for file in FILES)
+def text(file: str) -> str:
+    """Return one of its files."""
+    return (FOLDER / file).read_text(encoding="utf-8")
 
 
 @cache
 def taken_names() -> frozenset[str]:
     """Return the names of types that it declares or uses, those of browsers included."""
-    return frozenset(TYPE.findall(COMMENT.sub("", text())))
+    code = text("runtime.ts") + text("filters.ts")
+    return frozenset(TYPE.findall(COMMENT.sub("", code)))
 
 
 @cache
 def calls(table: str) -> dict[str, tuple[str, str]]:
     """Return the verb and path of each call in one of its tables, such as `ROWS`."""
-    found = re.search(TABLE.format(table), text(), re.DOTALL | re.MULTILINE)
+    found = re.search(TABLE.format(table), text("runtime.ts"), re.DOTALL | re.MULTILINE)
     if found is None:
         raise ValueError(f"the client has no table {table}")
     made: dict[str, tuple[str, str]] = {}

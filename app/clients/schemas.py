@@ -60,7 +60,7 @@ class Types:
         for name in sorted(done):
             yield done[name]
 
-    def interface(self, name: str, schema: Part, text: str = "") -> list[str]:
+    def interface(self, name: str, schema: Part, text: str) -> list[str]:
         """Return the declaration of an object as an interface."""
         lines = [
             row
@@ -72,13 +72,13 @@ class Types:
         ]
         if schema.get("additionalProperties", False) is True:
             lines.append("  [property: string]: unknown;")
-        head = [*doc(comment(text or schema.get("description", "")))]
+        head = [*doc(comment(text))]
         return [*head, *block(f"export interface {name}", (row[2:] for row in lines))]
 
     def _declare(self, name: str) -> list[str]:
         schema, given = self._document.schemas[name], self._given[name]
         if schema.get("properties"):
-            return self.interface(given, schema)
+            return self.interface(given, schema, schema.get("description", ""))
         return line(f"export type {given} = {self.of(schema)};")
 
     def _of_kind(self, kind: str, schema: Part, binary: str) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from app.clients.writing import write_client
+from app.clients.writing import Client
 from tests.support.node_packages import install
 from tests.support.programs import require
 
@@ -72,10 +72,16 @@ def _compile(folder: Path) -> str:
     """Write the files, and compile them; return what the compiler prints."""
     install(PACKAGES)
     shutil.copytree(FOLDER, folder)
-    (folder / "clients").mkdir()
-    (folder / "mistakes").mkdir()
+    for name in ("clients", "mistakes", "plain"):
+        (folder / name).mkdir()
+    # The same uses, with the types of the client in JavaScript.
+    uses = (folder / "types.ts").read_text().replace("./clients/", "./plain/")
+    (folder / "plain_types.ts").write_text(uses)
     for name, document in documents(folder / "applications").items():
-        (folder / "clients" / f"{name}.ts").write_text(write_client(document))
+        client = Client.of(document)
+        (folder / "clients" / f"{name}.ts").write_text(client.typescript())
+        (folder / "plain" / f"{name}.js").write_text(client.javascript())
+        (folder / "plain" / f"{name}.d.ts").write_text(client.declarations())
     for mistake in MISTAKES:
         (folder / "mistakes" / f"{mistake.name}.ts").write_text(mistake.program)
     (folder / "package.json").write_text('{"type": "module"}')

@@ -67,7 +67,8 @@ MISTAKES = [
     ),
     Mistake(
         "condition_in_a_scope",
-        'await api.books.find({ include: [{ relation: "author", scope: { where: { nam: 1 } } }] });',
+        "await api.books.find("
+        '{ include: [{ relation: "author", scope: { where: { nam: 1 } } }] });',
         "'nam' does not exist in type 'Where<AuthorModel>'",
     ),
     Mistake(

@@ -2,6 +2,10 @@
 
 import pytest
 
+from app.clients import runtime
+from tests.support.programs import require
+from tools import client_runtime
+
 from .mistakes import MISTAKES
 
 pytestmark = pytest.mark.live
@@ -27,6 +31,12 @@ def test_wrong_uses_fail_with_the_error_expected(compiled):
     }
 
     assert unexpected == {}
+
+
+def test_the_code_for_javascript_is_that_for_typescript():
+    require("node")
+    for file, code in client_runtime.compiled().items():
+        assert runtime.text(file) == code, "run `python -m tools.client_runtime`"
 
 
 def test_the_code_is_small(compiled):

@@ -1,6 +1,7 @@
 """Clients in node and in Chromium call a service as their types say, on both databases."""
 
 import json
+import shutil
 import subprocess
 
 import pytest
@@ -17,6 +18,7 @@ pytestmark = pytest.mark.live
 
 # What a page may do that has the client: a strict policy, without inline scripts and `eval`.
 POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'"
+PAGE = "<!doctype html><title>Shop</title>"
 NOT_FOUND = [404, "MODEL_NOT_FOUND", {}]
 # What `programs/shop.ts` sees.
 EXPECTED = {
@@ -64,10 +66,10 @@ def url(shops, database_url, api, runner):
         yield url
 
 
-def run_in_node(compiled, program, *values):
+def run_in_node(built, program, *values):
     """Run a program; return what it has seen."""
     done = subprocess.run(
-        ["node", compiled.folder / "built" / "node.js", program, *values],
+        ["node", built / "node.js", program, *values],
         capture_output=True,
         text=True,
         timeout=100,
@@ -82,13 +84,15 @@ def run_in_browser(compiled, browser):
     """Return a function that runs a program in a page of a service with a strict policy."""
     with browser.new_context() as context:
         page = context.new_page()
+        # A call that hangs ends with an error.
+        page.set_default_timeout(60_000)
         problems = []
         page.on("pageerror", lambda error: problems.append(str(error)))
 
         def serve(route):
             path = compiled.folder / "built" / route.request.url.partition("/program/")[2]
             kind = "text/javascript" if path.suffix == ".js" else "text/html"
-            text = path.read_text() if path.suffix == ".js" else "<!doctype html><title>Shop</title>"
+            text = path.read_text() if path.suffix == ".js" else PAGE
             headers = {"Content-Security-Policy": POLICY, "Content-Type": kind}
             route.fulfill(body=text, headers=headers)
 
@@ -116,7 +120,7 @@ def check_shop(seen, email):
 
 @pytest.mark.both_databases
 def test_a_client_in_node_does_what_its_types_say(compiled, url):
-    seen = run_in_node(compiled, "shop", f"{url}/api", "ada@example.com", PASSWORD)
+    seen = run_in_node(compiled.folder / "built", "shop", f"{url}/api", "ada@example.com", PASSWORD)
 
     check_shop(seen, "ada@example.com")
 
@@ -128,11 +132,24 @@ def test_a_client_in_a_browser_does_what_its_types_say(run_in_browser, url):
     check_shop(seen, "ada@example.com")
 
 
+def test_a_client_in_javascript_does_the_same(compiled, sqlite_url, shops, api, runner, tmp_path):
+    api.register("clerk@example.com")
+    runner.invoke(args=["roles", "grant", "clerk@example.com", "clerk"])
+    built = shutil.copytree(compiled.folder / "built", tmp_path / "built")
+    shutil.copy(compiled.folder / "package.json", tmp_path)
+    shutil.copy(compiled.folder / "plain" / "shop.js", built / "clients" / "shop.js")
+
+    with shops.get(sqlite_url) as shop, serve_app(shop.app) as url:
+        seen = run_in_node(built, "shop", f"{url}/api", "ada@example.com", PASSWORD)
+
+    check_shop(seen, "ada@example.com")
+
+
 def test_calls_that_are_safe_are_repeated_and_none_waits_for_ever(compiled):
     with unreliable_service() as server:
         url = f"http://127.0.0.1:{server.server_port}/api"
         closed = f"http://127.0.0.1:{free_port()}/api"
-        seen = run_in_node(compiled, "unreliable", url, closed)
+        seen = run_in_node(compiled.folder / "built", "unreliable", url, closed)
 
     assert seen["repeated"] == [2, ""]
     assert seen["refused"] == [503, "TOO_MANY_REQUESTS", 0]
@@ -145,19 +162,15 @@ def test_calls_that_are_safe_are_repeated_and_none_waits_for_ever(compiled):
     assert seen["pages"] == [[1, ""], [2, "skip=1"]]
 
 
-def test_a_browser_uploads_with_progress_and_a_cookie(
-    run_in_browser, sqlite_url, api, tmp_path
-):
+def test_a_browser_uploads_with_progress_and_a_cookie(run_in_browser, sqlite_url, api, tmp_path):
     api.register()
     port = free_port()
     settings = {**everything(tmp_path), "PUBLIC_URL": f"http://localhost:{port}"}
     with served(tmp_path, sqlite_url, **settings) as app, serve_app(app, port):
-        seen = run_in_browser(
-            settings["PUBLIC_URL"], "files", "/api", "ada@example.com", PASSWORD
-        )
+        seen = run_in_browser(settings["PUBLIC_URL"], "files", "/api", "ada@example.com", PASSWORD)
 
     assert seen == {
-        "container": {"name": "notes"},
+        "container": "notes",
         "stored": "note.txt",
         "progress": True,
         "listed": [["note.txt", 100_000]],

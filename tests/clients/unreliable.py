@@ -38,7 +38,7 @@ class Unreliable(BaseHTTPRequestHandler):
             link = {"Link": LINK} if path == "/api/categories" and not query else {}
             self._answer(200, [self.server.calls[path], query], link)
 
-    do_POST = do_GET
+    do_POST = do_GET  # noqa: N815
 
     def log_message(self, *args):
         pass

@@ -15,14 +15,23 @@ export interface ModelTypes {
   protected: string;
 }
 
-/** The rows of a model, as they are read and written. */
-export interface Rows<Row, Create, Update, Replace = Create, Protected extends string = never> {
+/** The rows of a model, as they are read and written; most have an id of its own. */
+export interface Rows<
+  Row,
+  Create,
+  Update,
+  Replace = Create,
+  Protected extends string = never,
+  Id = Row extends { id: infer I extends string | number } ? I : string | number,
+> {
   row: Row;
   create: Create;
   update: Update;
   replace: Replace;
-  upsert: Update & (Row extends { id: infer Id } ? { id?: Id } : unknown);
+  upsert: Update & (Row extends { id: infer I } ? { id?: I } : unknown);
+  id: Id;
   protected: Protected;
+  relations: {};
 }
 
 /** A relation to one row, and to many; others filters cannot use. */

@@ -424,24 +424,22 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
 
 /** Return a function like `fetch` that tells how much of the body is sent, which `fetch` cannot. */
 function fetchWithProgress(onProgress: (sent: number, total: number) => void) {
-  return (url: string, { method, headers, body, credentials, signal }: RequestInit): Promise<Response> =>
-    new Promise((resolve, reject) => {
-      const request = new XMLHttpRequest();
-      request.open(method!, url);
-      request.responseType = "blob";
-      request.withCredentials = credentials === "include";
-      for (const [name, value] of Object.entries(headers!)) request.setRequestHeader(name, value);
-      request.upload.onprogress = ({ loaded, total }) => onProgress(loaded, total);
-      request.onerror = request.onabort = () => reject(new TypeError("the connection was closed"));
-      request.onload = () => {
-        const lines = request.getAllResponseHeaders().matchAll(/^([^:]+): *(.*?)\r?$/gm);
-        const given = [...lines].map(([, name, value]): [string, string] => [name!, value!]);
-        const content = EMPTY.includes(request.status) ? null : request.response;
-        resolve(new Response(content, { status: request.status, headers: given }));
-      };
-      signal?.addEventListener("abort", () => request.abort());
-      request.send(body as XMLHttpRequestBodyInit);
-    });
+  return async (url: string, { method, headers, body, credentials, signal }: RequestInit): Promise<Response> => {
+    const request = new XMLHttpRequest();
+    request.open(method!, url);
+    request.responseType = "blob";
+    request.withCredentials = credentials === "include";
+    for (const [name, value] of Object.entries(headers!)) request.setRequestHeader(name, value);
+    request.upload.onprogress = ({ loaded, total }) => onProgress(loaded, total);
+    signal?.addEventListener("abort", () => request.abort());
+    request.send(body as XMLHttpRequestBodyInit);
+    await new Promise((resolve) => (request.onloadend = resolve));
+    if (!request.status) throw new TypeError("the connection was closed");
+    const lines = request.getAllResponseHeaders().matchAll(/^(\w[^:]*): *(.*)$/gm);
+    const given = [...lines].map(([, name, value]): [string, string] => [name!, value!]);
+    const content = EMPTY.includes(request.status) ? null : request.response;
+    return new Response(content, { status: request.status, headers: given });
+  };
 }
 
 /** Return a body as it is sent: JSON, a form if it is an object with a file, or what it is. */

@@ -11,7 +11,7 @@ export async function run(baseUrl: string, email: string, password: string): Pro
   const listed = await api.containers.getFiles("notes");
   const content = await api.containers.download("notes", "note.txt");
   return {
-    container,
+    container: container.name,
     stored: answer.result?.files?.["file"]?.[0]?.name,
     progress: Math.max(...steps) >= 100_000,
     listed: listed.map(({ name, size }) => [name, size]),
