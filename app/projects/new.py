@@ -20,6 +20,7 @@ Wrote the project {name}. Next:
   cd {name}
   python -m pip install pytest
   pytest
+  ostiary client javascript --output public/client.js
   LIBRARIAN_PASSWORD='a quiet harbour at night' ostiary run
 README.md says what is in it."""
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from app.clients.writing import Client
+from tests.support.documents import blocks
 from tests.support.node_packages import install
 from tests.support.programs import require
 
@@ -36,6 +37,10 @@ OPTIONS = {
     "types": [],
     "outDir": "built",
 }
+# The address of the service in the document, and what stands for it.
+ADDRESS = '"https://shop.example.com/api"'
+VALUES = "process.argv"
+PROCESS = "\ndeclare const process: { argv: string[] };\n"
 ERROR = re.compile(r"^(\S+)\.ts\(\d+,\d+\): (error .*(?:\n .*)*)", re.MULTILINE)
 
 
@@ -74,6 +79,10 @@ def _compile(folder: Path) -> str:
     shutil.copytree(FOLDER, folder)
     for name in ("clients", "mistakes", "plain"):
         (folder / name).mkdir()
+    code = "\n".join(blocks("docs/client.md", "ts")).replace('"./client.js"', '"./clients/shop.js"')
+    # The address is the first value that the program gets.
+    assert ADDRESS in code
+    (folder / "document.ts").write_text(code.replace(ADDRESS, f"({VALUES})[3]!") + PROCESS)
     # The same uses, with the types of the client in JavaScript.
     uses = (folder / "types.ts").read_text().replace("./clients/", "./plain/")
     (folder / "plain_types.ts").write_text(uses)

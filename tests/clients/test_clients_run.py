@@ -132,6 +132,22 @@ def test_a_client_in_a_browser_does_what_its_types_say(run_in_browser, url):
     check_shop(seen, "ada@example.com")
 
 
+def test_what_the_document_shows_works(compiled, url):
+    values = (f"{url}/api", "clerk@example.com", PASSWORD)
+
+    seen = run_in_node(compiled.folder / "built", "documented", *values)
+
+    assert seen.pop("problems").keys() == {"sku"}
+    assert seen == {
+        "done": "done",
+        "lamp": "on sale",
+        "dear": [{"name": "Lamp", "price": "60.00"}],
+        "order": "open: 2",
+        "customers": ["clerk@example.com: 1"],
+        "names": ["Desk", "Lamp"],
+    }
+
+
 def test_a_client_in_javascript_does_the_same(compiled, sqlite_url, shops, api, runner, tmp_path):
     api.register("clerk@example.com")
     runner.invoke(args=["roles", "grant", "clerk@example.com", "clerk"])

@@ -9,11 +9,12 @@ from click.testing import CliRunner
 
 from app.clients.writing import Client
 from ostiary.__main__ import main
+from tests.support.documents import blocks
 from tests.support.live import serve_app
 
 from .applications import FOOD_BANK, document, documents, write_models
 
-# The most lines of types that a property of a model takes, comments and those of every client aside.
+# The most lines of types for a property of a model, without comments and those of every client.
 LINES_A_PROPERTY = 6
 
 
@@ -50,17 +51,19 @@ def test_a_project_writes_and_checks_its_client(folder, sqlite_template):
         command = [ostiary, "client", *arguments]
         return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
-    written = call("typescript", "--output", "client.ts")
-    up_to_date = call("typescript", "--output", "client.ts", "--check")
+    (folder / "src").mkdir()
+    [said] = blocks("docs/client.md", "sh")
+    commands = [line.split()[2:] for line in said.splitlines()]
+    written, up_to_date = (call(*command) for command in commands)
     printed = call("typescript")
     site = folder / "models" / "Site.json"
     site.write_text(site.read_text().replace("doorCode", "keyCode"))
-    stale = call("typescript", "--output", "client.ts", "--check")
+    stale = call(*commands[1])
     plain = call("javascript", "--output", "client.js")
 
-    assert (written.returncode, up_to_date.stdout) == (0, "client.ts is up to date.\n")
-    assert written.stdout.startswith("Wrote client.ts: ")
-    assert printed.stdout == (folder / "client.ts").read_text()
+    assert (written.returncode, up_to_date.stdout) == (0, "src/client.ts is up to date.\n")
+    assert written.stdout.startswith("Wrote src/client.ts: ")
+    assert printed.stdout == (folder / "src" / "client.ts").read_text()
     assert printed.stdout.startswith("// The API of Food bank. Written by `ostiary client")
     assert stale.returncode == 1
     assert "client.ts is not up to date" in stale.stderr
