@@ -129,9 +129,14 @@ class Document:
 
 
 def ref_name(schema: Part) -> str:
-    """Return the name of the schema that a schema, or its items, refer to; or an empty text."""
+    """Return the name of the first schema that a schema refers to, or an empty text."""
+    return next(iter(ref_names(schema)), "")
+
+
+def ref_names(schema: Part) -> list[str]:
+    """Return the names of the schemas that a schema, its alternatives or items refer to."""
     if "anyOf" in schema:
-        return ref_name(schema["anyOf"][0])
+        return [name for part in schema["anyOf"] for name in ref_names(part)]
     if "items" in schema:
-        return ref_name(schema["items"])
-    return str(schema.get("$ref", "")).rpartition("/")[2]
+        return ref_names(schema["items"])
+    return [schema["$ref"].rpartition("/")[2]] if "$ref" in schema else []

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from . import runtime
-from .document import JSON, Document, Operation, ref_name
+from .document import JSON, Document, Operation, ref_name, ref_names
 from .layout import WIDTH, block, line
 from .models import Model, Models
 from .names import Names, key, member_name, method_name, quoted, type_name, union
@@ -12,20 +12,12 @@ from .signatures import Signatures, is_filter
 
 # The methods of calls below a row that have no model, by those of rules.
 BELOW = {
-    "get": "find",
-    "create": "create",
     "delete": "deleteAll",
-    "findById": "findById",
     "updateById": "update",
     "destroyById": "delete",
-    "update": "update",
     "destroy": "delete",
-    "count": "count",
-    "aggregate": "aggregate",
-    "link": "link",
-    "unlink": "unlink",
-    "exists": "exists",
 }
+CREATE_MANY = "createMany"
 # The types of relations, with the calls of each.
 RELATED_ROWS = (
     *("find", "pages", "count", "aggregate", "delete"),
@@ -115,9 +107,7 @@ class Endpoints:
         """Return True if an operation is the one of all models, and not one in its place."""
         if operation.method.startswith("__"):
             return False
-        if name == "createMany":
-            return _takes_array(operation)
-        if name in ("count", "exists", "aggregate", "updateAll", "delete"):
+        if name in (CREATE_MANY, "count", "exists", "aggregate", "updateAll", "delete"):
             return True
         answer = ref_name(operation.answer[1]) if operation.answer else ""
         return self._models.model_of(answer) == model.name
@@ -149,18 +139,16 @@ class Endpoints:
         path = f"{made.path}/{{id}}/{name}"
         read = next((each for each in operations if (each.verb, each.path) == ("GET", path)), None)
         answer = read.answer[1] if read and read.answer else {}
-        target = self._models.by_name.get(self._models.model_of(ref_name(answer)))
-        if read is None or target is None or not _has_filter(read):
+        named = [self._models.model_of(each) for each in ref_names(answer)]
+        targets = [self._models.by_name[each] for each in named if each in self._models.by_name]
+        if read is None or not targets or not _has_filter(read):
             return None
         is_many = "items" in answer
         found = _found("RELATED" if is_many else "RELATED_ROW", path, operations)
-        # A list has no `get`.
-        found = {name: each for name, each in found.items() if not (is_many and name == "get")}
-        if "createMany" in found and not _takes_array(found["createMany"]):
-            del found["createMany"]
         created = found.get("create")
         keys = union(created.set_by_path) if created and created.set_by_path else ""
-        arguments = f"{target.type}Model, {keys}" if keys else f"{target.type}Model"
+        models = " | ".join(f"{target.type}Model" for target in targets)
+        arguments = f"{models}, {keys}" if keys else models
         return "many" if is_many else "one", found, self._related_type(is_many, found, arguments)
 
     def _related_type(self, is_many: bool, found: dict[str, Operation], arguments: str) -> str:
@@ -179,7 +167,7 @@ class Endpoints:
         groups: dict[str, list[Operation]] = {}
         for operation in operations:
             name, path = _relation_name(operation), f"{made.path}/{{id}}/"
-            if name and operation.path.startswith(path) and _word(operation) in BELOW:
+            if name and operation.path.startswith(path):
                 groups.setdefault(name, []).append(operation)
                 continue
             member = taken.give(method_name(operation.method), "_")
@@ -190,7 +178,7 @@ class Endpoints:
             members: list[str] = []
             made.below[group] = {}
             for operation in found:
-                member = given.give(BELOW[_word(operation)], "_")
+                member = given.give(_below(operation), "_")
                 made.below[group][member] = self._signatures.call(operation, made.path)
                 members += self._signatures.member(member, operation, has_id=True)
             made.members += block(f"{group}(id: {self._id_type(made)}):", members, "};")
@@ -203,11 +191,25 @@ class Endpoints:
 def _found(table: str, path: str, operations: list[Operation]) -> dict[str, Operation]:
     """Return the calls of a table of the client that the document has below a path."""
     by_route = {(each.verb, each.path): each for each in reversed(operations)}
-    return {
+    found = {
         name: by_route[verb, path + below]
         for name, (verb, below) in runtime.calls(table).items()
         if (verb, path + below) in by_route
     }
+    if CREATE_MANY in found:
+        # An array may be sent to the same path, which may be described by a route of its own.
+        routes = (each for each in operations if _creates_many(each, path))
+        own = next(routes, None)
+        if own:
+            found[CREATE_MANY] = own
+        elif not _takes_array(found[CREATE_MANY]):
+            del found[CREATE_MANY]
+    return found
+
+
+def _creates_many(operation: Operation, path: str) -> bool:
+    method = operation.method.removeprefix("__")
+    return method.startswith(CREATE_MANY) and operation.path.rpartition("/")[0] == path
 
 
 def _picked(type_: str, calls: Sequence[str], found: dict[str, Operation]) -> str:
@@ -226,9 +228,12 @@ def _relation_name(operation: Operation) -> str:
     return operation.method.split("__", 2)[2] if operation.method.startswith("__") else ""
 
 
-def _word(operation: Operation) -> str:
-    """Return what such a method does, `get` of `__get__books`."""
-    return operation.method.split("__", 2)[1]
+def _below(operation: Operation) -> str:
+    """Return the name of such a method among those of the relation, `find` of `__get__books`."""
+    word = operation.method.split("__", 2)[1]
+    if word == "get" and operation.answer and "items" in operation.answer[1]:
+        return "find"
+    return BELOW.get(word, method_name(word))
 
 
 def _common_path(operations: list[Operation]) -> str:

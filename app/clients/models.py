@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .document import Document, Operation, Part, ref_name
+from .document import FORM, Document, Operation, Part, ref_name
 from .kinds import kinds_of
 from .layout import block, line
 from .names import Names, key, type_name, union
@@ -45,6 +45,11 @@ class Models:
     def __init__(self, document: Document, operations: Sequence[Operation], names: Names) -> None:
         """Find the models of the operations, and those that their relations lead to."""
         self._schemas = document.schemas
+        self._files = {
+            document.models.get(each.tag, ""): _files(each.body[FORM])
+            for each in operations
+            if each.method == "create" and FORM in each.body
+        }
         self._written = {ref_name(part) for each in operations for part in each.body.values()}
         found = {self.model_of(ref_name(part)) for each in operations for part in _parts(each)}
         found |= set(document.models.values())
@@ -201,6 +206,8 @@ class Models:
         create, update, replace = f"{model.type}Create", f"{model.type}Update", ""
         if self._is_written(model):
             replace = self.types.named(REPLACEMENT.format(model.name))
+            if files := self._files.get(model.name):
+                create += f" & {{ {'; '.join(f'{key(name)}?: Blob' for name in files)} }}"
         else:
             create = update = replace = "never"
         defaults = [create, "never", self._id_of_rows(model.name)]
@@ -232,6 +239,12 @@ class Models:
         if relation.is_filtered:
             return f"{'Many' if relation.is_many else 'One'}<{models}>"
         return f"Included<{models}, {'true' if relation.is_many else 'false'}>"
+
+
+def _files(form: Part) -> list[str]:
+    """Return the properties that are sent as files with a row."""
+    parts = form.get("properties", {}).items()
+    return [name for name, part in parts if part.get("format") == "binary"]
 
 
 def _object(members: str) -> str:

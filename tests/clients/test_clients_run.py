@@ -175,6 +175,7 @@ def test_calls_that_are_safe_are_repeated_and_none_waits_for_ever(compiled):
     assert seen["slow"] == [0, "TIMEOUT", None]
     assert "AbortError" in seen["stopped"]
     assert seen["closed"] == [0, "NETWORK_ERROR", None]
+    assert seen["odd"] == [[200, None, None], [502, None, None]]
     assert seen["pages"] == [[1, ""], [2, "skip=1"]]
 
 

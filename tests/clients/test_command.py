@@ -113,6 +113,42 @@ def test_a_client_is_short(tmp_path):
         assert len(code) <= LINES_A_PROPERTY * properties
 
 
+def test_files_and_calls_of_later_documents_fit(tmp_path):
+    described = documents(tmp_path)["shop"]
+    paths, schemas = described["paths"], described["components"]["schemas"]
+    for name in ("product", "productWithRelations"):
+        schemas[name]["properties"]["sold"] = {"type": "integer", "readOnly": True}
+    schemas["product"]["required"].append("sold")
+    form = {"type": "object", "properties": {"photo": {"type": "string", "format": "binary"}}}
+    content = paths["/products"]["post"]["requestBody"]["content"]
+    content["multipart/form-data"] = {"schema": form}
+    binary = {"schema": {"type": "string", "format": "binary"}}
+    paths["/products/{id}/photo"] = {
+        "put": {
+            **paths["/products/{id}"]["put"],
+            "operationId": "products.__update__photo",
+            "requestBody": {"required": True, "content": {"application/octet-stream": binary}},
+        },
+    }
+    many = content["application/json"]["schema"]["anyOf"][1]
+    content["application/json"] = {"schema": {"$ref": "#/components/schemas/Newproduct"}}
+    paths["/products/many"] = {
+        "post": {
+            **paths["/products"]["post"],
+            "operationId": "products.createMany",
+            "requestBody": {"required": True, "content": {"application/json": {"schema": many}}},
+        }
+    }
+
+    text = Client.of(described).typescript()
+
+    assert "  sold: number;" in text
+    assert "Rows<Product, ProductCreate & { photo?: Blob }, ProductUpdate, ProductCreate>" in text
+    assert "update(body: Binary, options?: CallOptions): Promise<Product>;" in text
+    assert "export interface ProductsCalls extends Collection<ProductModel> {" in text
+    assert '"sold"' not in text
+
+
 def test_no_name_of_a_model_or_property_is_code(tmp_path):
     names = ["Promise", "Record", "Order-Item", "ab_1", "Client", "Calls", "Collection", "Where"]
     hostile = {"type": "string", "enum": ['"; alert(1); "', "*/ alert(2) /*", "${x}", "a\nb"]}

@@ -16,6 +16,8 @@ FAILURES = {
     "/api/shipments": (503, 3600),
     "/api/todos": (500, None),
 }
+# Answers as of a proxy in front of a service.
+ODD = {"/api/users": (200, "<html>"), "/api/todos/1": (502, "null")}
 # The next page is said to be at another host, which must not get the token.
 LINK = '<https://elsewhere.example/api/categories?skip=1>; rel="next"'
 
@@ -32,11 +34,14 @@ class Unreliable(BaseHTTPRequestHandler):
         if path == "/api/order-items":
             self.server.released.wait(60)
         is_first = self.server.calls[path] == 1
-        if path in FAILURES and is_first:
+        if path in ODD:
+            self._answer(*ODD[path], {})
+        elif path in FAILURES and is_first:
             self._fail(*FAILURES[path])
         else:
             link = {"Link": LINK} if path == "/api/categories" and not query else {}
-            self._answer(200, [self.server.calls[path], query], link)
+            content = json.dumps([self.server.calls[path], query])
+            self._answer(200, content, link)
 
     do_POST = do_GET  # noqa: N815
 
@@ -46,17 +51,16 @@ class Unreliable(BaseHTTPRequestHandler):
     def _fail(self, status, wait):
         error = {"statusCode": status, "code": "TOO_MANY_REQUESTS", "message": "Later."}
         headers = {} if wait is None else {"Retry-After": str(wait)}
-        self._answer(status, {"error": error}, headers)
+        self._answer(status, json.dumps({"error": error}), headers)
 
-    def _answer(self, status, body, headers):
-        content = json.dumps(body).encode()
+    def _answer(self, status, content, headers):
         try:
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
-            self.wfile.write(content)
+            self.wfile.write(content.encode())
         except ConnectionError:
             # The client has given up.
             self.close_connection = True

@@ -155,7 +155,7 @@ async function sendBatch(connection, collections, build) {
     let isBuilt = false;
     const record = (call) => {
         if (isBuilt)
-            throw new TypeError("The function of a batch must make all calls at once.");
+            throw new TypeError("A batch makes its calls at once.");
         const place = calls.push(call) - 1;
         const part = answers.then((all) => {
             const { body, etag } = all.responses[place];
@@ -169,7 +169,7 @@ async function sendBatch(connection, collections, build) {
     isBuilt = true;
     const refer = ({ call, property }) => {
         if (!names.has(call))
-            throw new TypeError("A reference is to a call of the same batch.");
+            throw new TypeError("A reference is to a call of its batch.");
         return `${names.get(call)}.${property}`;
     };
     const replace = (_, value) => value instanceof CallReference ? { $result: refer(value) } : value;
@@ -230,12 +230,14 @@ class ServiceConnection {
         if (call.reads === "blob")
             return response.blob();
         const text = await response.text();
-        const answer = call.reads === "text" ? text : text && JSON.parse(text);
+        if (call.reads === "text")
+            return text;
+        const answer = text ? parse(text, response.status) : undefined;
         if (call.reads === "token")
             await this.setToken(answer.id);
         if (call.reads === "logout")
             await this.setToken(null);
-        return read(call.reads, answer === "" ? undefined : answer, response.headers.get("ETag"));
+        return read(call.reads, answer, response.headers.get("ETag"));
     }
     async exchange(call) {
         const { signal, onProgress, timeout = this.options.timeout ?? 30_000 } = call.options;
@@ -286,6 +288,14 @@ class ServiceConnection {
         return error;
     }
 }
+function parse(text, status) {
+    try {
+        return JSON.parse(text);
+    }
+    catch {
+        throw new ApiError(status, undefined, "The answer is no JSON.");
+    }
+}
 /** Return what is made of an answer's JSON; rows keep their tag. */
 function read(reads, answer, tag) {
     if (reads === "nothing" || reads === "logout")
@@ -299,11 +309,11 @@ function read(reads, answer, tag) {
 function tagOf(row) {
     const tag = typeof row === "string" ? row : tags.get(row);
     if (!tag)
-        throw new TypeError("This row has no tag: read it by findById, create or update.");
+        throw new TypeError("This row has no tag: read it by findById.");
     return tag;
 }
 async function errorOf(response) {
-    const { error = {} } = await response.json().catch(() => ({}));
+    const error = (await response.json().catch(() => null))?.error ?? {};
     const wait = response.headers.get("Retry-After");
     const message = error.message ?? `The service answered ${response.status}.`;
     return new ApiError(response.status, error.code, message, error.details, wait ? Number(wait) : undefined);
@@ -360,7 +370,7 @@ function toJson(value) {
 }
 function refuseReference(_, value) {
     if (value instanceof CallReference)
-        throw new TypeError("A reference is for paths and bodies of a batch.");
+        throw new TypeError("A reference is for a batch.");
     return value;
 }
 function mapValues(values, change) {

@@ -258,7 +258,7 @@ async function sendBatch(
   const answers = new Promise<unknown>((resolve) => (start = resolve));
   let isBuilt = false;
   const record = (call: PendingCall): Promise<unknown> => {
-    if (isBuilt) throw new TypeError("The function of a batch must make all calls at once.");
+    if (isBuilt) throw new TypeError("A batch makes its calls at once.");
     const place = calls.push(call) - 1;
     const part = answers.then((all) => {
       const { body, etag } = (all as BatchAnswers).responses[place]!;
@@ -271,7 +271,7 @@ async function sendBatch(
   const returned = build(makeCollections(collections, record));
   isBuilt = true;
   const refer = ({ call, property }: CallReference): string => {
-    if (!names.has(call)) throw new TypeError("A reference is to a call of the same batch.");
+    if (!names.has(call)) throw new TypeError("A reference is to a call of its batch.");
     return `${names.get(call)}.${property}`;
   };
   const replace = (_: string, value: unknown): unknown =>
@@ -332,10 +332,11 @@ class ServiceConnection {
     if (call.reads === "pages") return response;
     if (call.reads === "blob") return response.blob();
     const text = await response.text();
-    const answer = call.reads === "text" ? text : text && JSON.parse(text);
+    if (call.reads === "text") return text;
+    const answer = text ? parse(text, response.status) : undefined;
     if (call.reads === "token") await this.setToken(answer.id);
     if (call.reads === "logout") await this.setToken(null);
-    return read(call.reads, answer === "" ? undefined : answer, response.headers.get("ETag"));
+    return read(call.reads, answer, response.headers.get("ETag"));
   }
 
   private async exchange(call: PendingCall): Promise<Response> {
@@ -386,6 +387,14 @@ class ServiceConnection {
   }
 }
 
+function parse(text: string, status: number) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ApiError(status, undefined, "The answer is no JSON.");
+  }
+}
+
 /** Return what is made of an answer's JSON; rows keep their tag. */
 function read(reads: string, answer: unknown, tag: string | null): unknown {
   if (reads === "nothing" || reads === "logout") return undefined;
@@ -396,12 +405,12 @@ function read(reads: string, answer: unknown, tag: string | null): unknown {
 
 function tagOf(row: object | string): string {
   const tag = typeof row === "string" ? row : tags.get(row);
-  if (!tag) throw new TypeError("This row has no tag: read it by findById, create or update.");
+  if (!tag) throw new TypeError("This row has no tag: read it by findById.");
   return tag;
 }
 
 async function errorOf(response: Response): Promise<ApiError> {
-  const { error = {} } = await response.json().catch(() => ({}));
+  const error = (await response.json().catch(() => null))?.error ?? {};
   const wait = response.headers.get("Retry-After");
   const message = error.message ?? `The service answered ${response.status}.`;
   return new ApiError(response.status, error.code, message, error.details, wait ? Number(wait) : undefined);
@@ -458,7 +467,7 @@ function toJson(value: unknown): string {
 }
 
 function refuseReference<T>(_: string, value: T): T {
-  if (value instanceof CallReference) throw new TypeError("A reference is for paths and bodies of a batch.");
+  if (value instanceof CallReference) throw new TypeError("A reference is for a batch.");
   return value;
 }
 

@@ -25,6 +25,7 @@ export async function run(baseUrl: string, closed: string): Promise<object> {
     slow: await outcome(api.orderItems.find({}, { timeout: 100, retries: 0 })),
     stopped: await outcome(api.orderItems.find({}, { signal: control.signal })),
     closed: await outcome(createClient({ baseUrl: closed, retries: 0 }).products.find()),
+    odd: [await outcome(api.users.find()), await outcome(api.todos.findById(1, {}, { retries: 0 }))],
     pages,
   };
 }
