@@ -1,6 +1,6 @@
 """The calls of a service: the types of each collection's, and the table that they are made from."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from . import runtime
@@ -18,13 +18,16 @@ BELOW = {
     "destroy": "delete",
 }
 CREATE_MANY = "createMany"
-# The types of relations, with the calls of each.
-RELATED_ROWS = (
-    *("find", "pages", "count", "aggregate", "delete"),
-    *("create", "createMany", "deleteAll", "findById", "update"),
-)
-LINKED_ROWS = (*RELATED_ROWS, "link", "unlink")
-RELATED_ROW = ("get", "create", "update", "delete")
+# The schemas of the answers of calls that answer no row.
+ANSWERS = {
+    "count": "Count",
+    "exists": "Exists",
+    "aggregate": "Aggregated",
+    "updateAll": "Count",
+    "delete": "Count",
+}
+# The calls of relations that link rows, which others do not have.
+LINKS = ("link", "unlink")
 
 
 @dataclass
@@ -100,17 +103,15 @@ class Endpoints:
             taken.give(name)
         if not found:
             return set()
-        made.rows = _picked(f"Collection<{model.type}Model>", tuple(runtime.calls("ROWS")), found)
+        made.rows = _picked(f"Collection<{model.type}Model>", runtime.calls("ROWS"), found)
         return {each.method for each in found.values()}
 
     def _is_usual(self, name: str, operation: Operation, model: Model) -> bool:
         """Return True if an operation is the one of all models, and not one in its place."""
         if operation.method.startswith("__"):
             return False
-        if name in (CREATE_MANY, "count", "exists", "aggregate", "updateAll", "delete"):
-            return True
         answer = ref_name(operation.answer[1]) if operation.answer else ""
-        return self._models.model_of(answer) == model.name
+        return self._models.model_of(answer) == ANSWERS.get(name, model.name)
 
     def _add_relations(
         self, made: Collection, operations: list[Operation], model: Model | None, taken: Names
@@ -155,12 +156,14 @@ class Endpoints:
         if not is_many:
             if set(found) == {"get"}:
                 return f"ParentRow<{arguments}>"
-            return _picked(f"RelatedRow<{arguments}>", RELATED_ROW, found)
+            return _picked(f"RelatedRow<{arguments}>", runtime.calls("RELATED_ROW"), found)
+        calls = runtime.calls("RELATED")
         if "link" in found:
             body = found["link"].body.get(JSON, {})
             link = f", {self._types.of(body)}" if body.get("properties") else ""
-            return _picked(f"LinkedRows<{arguments}{link}>", LINKED_ROWS, found)
-        return _picked(f"RelatedRows<{arguments}>", RELATED_ROWS, found)
+            return _picked(f"LinkedRows<{arguments}{link}>", calls, found)
+        others = [name for name in calls if name not in LINKS]
+        return _picked(f"RelatedRows<{arguments}>", others, found)
 
     def _add_own(self, made: Collection, operations: list[Operation], taken: Names) -> None:
         """Add the calls that only this collection has; those about one row by groups."""
@@ -212,10 +215,12 @@ def _creates_many(operation: Operation, path: str) -> bool:
     return method.startswith(CREATE_MANY) and operation.path.rpartition("/")[0] == path
 
 
-def _picked(type_: str, calls: Sequence[str], found: dict[str, Operation]) -> str:
+def _picked(type_: str, calls: Iterable[str], found: dict[str, Operation]) -> str:
     """Return a type with those of its calls that there are."""
-    kept = [name for name in calls if name in found]
-    missing = [name for name in calls if name not in found]
+    kept: list[str] = []
+    missing: list[str] = []
+    for name in calls:
+        (kept if name in found else missing).append(name)
     if not missing:
         return type_
     if len(missing) < len(kept):

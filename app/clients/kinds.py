@@ -56,7 +56,7 @@ def kinds_of(where: Part, aggregate: Part, types: Types) -> dict[str, str]:
 
 def is_aggregated(aggregate: Part) -> bool:
     """Return True if aggregates may use properties, and not only count rows."""
-    return any(names != {"count"} for names in _functions(aggregate).values())
+    return len(_functions(aggregate)) > 1
 
 
 def _functions(aggregate: Part) -> dict[str, frozenset[str]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .document import FORM, Document, Operation, Part, ref_name
-from .kinds import kinds_of
+from .kinds import is_aggregated, kinds_of
 from .layout import block, line
 from .names import Names, key, type_name, union
 from .schemas import Types
@@ -50,7 +50,7 @@ class Models:
             for each in operations
             if each.method == "create" and FORM in each.body
         }
-        self._written = {ref_name(part) for each in operations for part in each.body.values()}
+        self._body_names = {ref_name(part) for each in operations for part in each.body.values()}
         found = {self.model_of(ref_name(part)) for each in operations for part in _parts(each)}
         found |= set(document.models.values())
         by_type = {
@@ -144,7 +144,7 @@ class Models:
 
     def _is_written(self, model: Model) -> bool:
         forms = (NEW, PARTIAL, REPLACEMENT, UPSERT)
-        return any(form.format(model.name) in self._written for form in forms)
+        return any(form.format(model.name) in self._body_names for form in forms)
 
     def _bodies(self, model: Model) -> Iterator[str]:
         """Yield the types of what is written."""
@@ -195,6 +195,7 @@ class Models:
             f"properties: {_object(properties)};",
             *([f"relations: {_object(relations)};"] if relations else []),
             *self._upsert(model),
+            *([] if is_aggregated(aggregate) else ["counted: true;"]),
             *(["open: true;"] if where.get("additionalProperties") is True else []),
         ]
         rows = f"export interface {model.type}Model extends Rows<{', '.join(self._rows(model))}>"

@@ -1,6 +1,7 @@
 """`ostiary client` in a project, outside of one, and with a running service."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -147,6 +148,20 @@ def test_files_and_calls_of_later_documents_fit(tmp_path):
     assert "update(body: Binary, options?: CallOptions): Promise<Product>;" in text
     assert "export interface ProductsCalls extends Collection<ProductModel> {" in text
     assert '"sold"' not in text
+
+
+def test_rows_that_are_only_counted_have_no_other_aggregates(tmp_path):
+    described = documents(tmp_path)["shop"]
+    parts = described["components"]["schemas"]["reviewAggregate"]["properties"]
+    parts["aggregate"]["additionalProperties"]["properties"] = {"count": {"enum": ["*"]}}
+    parts["groupBy"] = {"anyOf": [{"not": {}}]}
+
+    text = Client.of(described).typescript()
+
+    [model] = re.findall(r"export interface ReviewModel .*?^}", text, re.DOTALL | re.MULTILINE)
+    assert "  counted: true;" in model
+    assert 'text: "text"' in model
+    assert text.count("  counted: true;") == 1
 
 
 def test_no_name_of_a_model_or_property_is_code(tmp_path):

@@ -230,12 +230,17 @@ type IncludedRow<T extends ModelTypes, S> = T extends ModelTypes
 type PartOf<S, N extends string, Default> = S extends { [P in N]: infer V } ? V : Default;
 
 type TimeUnit = "year" | "month" | "week" | "day" | "hour";
-type GroupBy<M extends ModelTypes> =
+type GroupBy<M extends ModelTypes> = M extends { counted: true } ? never : AnyGroup<M>;
+type AnyGroup<M extends ModelTypes> =
   | Paths<M, Scalar>
   | { readonly [N in Paths<M, "time">]?: TimeUnit }
   | { readonly [N in Paths<M, "date">]?: Exclude<TimeUnit, "hour"> };
 type GroupsBy<M extends ModelTypes> = GroupBy<M> | readonly GroupBy<M>[];
-type Computed<M extends ModelTypes> =
+/** If code of the service decides on what is shown of rows, only their number is computed. */
+type Computed<M extends ModelTypes> = M extends { counted: true }
+  ? { readonly count: "*" }
+  : ComputedOf<M>;
+type ComputedOf<M extends ModelTypes> =
   | { readonly count: "*" | Names<M> }
   | { readonly countDistinct: Names<M, Scalar> }
   | { readonly sum: Names<M, "number"> }
