@@ -96,6 +96,12 @@ REMOTE = {
 }
 
 
+def shop(folder: Path) -> dict[str, Any]:
+    """Write the shop; return the settings of an app with it."""
+    write_files(JSON, folder)
+    return {"MODELS_FOLDER": str(folder / "models")}
+
+
 def everything(folder: Path) -> dict[str, Any]:
     """Return the settings of an app with all features that have calls; write its models."""
     write_files(JSON, folder)
@@ -144,7 +150,7 @@ def served(folder: Path, url: str, **settings: Any) -> Iterator[Flask]:
 def documents(folder: Path) -> dict[str, Any]:
     """Return the documents of all applications."""
     made = {
-        "shop": lambda place: write_files(JSON, place) or {"MODELS_FOLDER": str(place / "models")},
+        "shop": shop,
         "library": lambda place: {
             **write_models(place, [library.AUTHOR, library.BOOK, library.TOPIC]),
             **library.SETTINGS,
