@@ -106,30 +106,39 @@ type Names<M extends ModelTypes, Kind = unknown> = {
   [N in keyof M["properties"]]: M["properties"][N] extends Kind ? N : never;
 }[keyof M["properties"]] &
   string;
-type TargetOf<M extends ModelTypes, R extends keyof M["relations"]> = M["relations"][R] extends { to: infer T extends ModelTypes }
+type TargetOf<M extends ModelTypes, R extends keyof M["relations"]> = M["relations"][R] extends {
+  to: infer T extends ModelTypes;
+}
   ? T
   : never;
 /** The names of relations that filters may use; with false, only those to one row. */
 type FilterNames<M extends ModelTypes, IsMany extends boolean = boolean> = {
-  [R in keyof M["relations"]]: M["relations"][R] extends { filters: true; many: IsMany } ? R : never;
+  [R in keyof M["relations"]]: M["relations"][R] extends { filters: true; many: IsMany }
+    ? R
+    : never;
 }[keyof M["relations"]] &
   string;
-type ValueOf<M extends ModelTypes, N> = N extends keyof M["row"] ? NonNullable<M["row"][N]> : unknown;
+type ValueOf<M extends ModelTypes, N> = N extends keyof M["row"]
+  ? NonNullable<M["row"][N]>
+  : unknown;
 type Plain = string | number | boolean;
 
 /** Which rows: conditions on properties, on related rows, and on values inside objects by path. */
 export type Where<M extends ModelTypes> = WhereWithout<M, never>;
 type WhereWithout<M extends ModelTypes, Hidden> = {
-  [N in Exclude<Names<M>, Hidden>]?: Condition<ValueOf<M, N>, M["properties"][N & keyof M["properties"]]>;
+  [N in Exclude<Names<M>, Hidden>]?: Condition<
+    ValueOf<M, N>,
+    M["properties"][N & keyof M["properties"]]
+  >;
 } & Some<{
   [P in `${Exclude<Names<M, "object">, Hidden>}.${string}`]?: Plain | null | Matched<Plain>;
 }> &
   Some<{
     [R in Exclude<FilterNames<M>, Hidden>]?: RelatedWhere<M["relations"][R], TargetOf<M, R>>;
   }> & {
-  and?: readonly WhereWithout<M, Hidden>[];
-  or?: readonly WhereWithout<M, Hidden>[];
-} & (M extends { open: true } ? { [name: string]: unknown } : unknown);
+    and?: readonly WhereWithout<M, Hidden>[];
+    or?: readonly WhereWithout<M, Hidden>[];
+  } & (M extends { open: true } ? { [name: string]: unknown } : unknown);
 /** An object without properties would allow any. */
 type Some<T> = keyof T extends never ? unknown : T;
 type RelatedWhere<R, T extends ModelTypes> =
@@ -146,9 +155,12 @@ type RelatedWhere<R, T extends ModelTypes> =
 /** Names of properties of some kinds, also of relations to one row, up to two steps away. */
 type Paths<M extends ModelTypes, Kind> = Names<M, Kind> | Steps<M, StepNames<M, Kind>>;
 type StepNames<M extends ModelTypes, Kind> = {
-  [R in FilterNames<M, false>]: Shown<TargetOf<M, R>, Kind> | Steps<TargetOf<M, R>, NextNames<TargetOf<M, R>, Kind>>;
+  [R in FilterNames<M, false>]:
+    Shown<TargetOf<M, R>, Kind> | Steps<TargetOf<M, R>, NextNames<TargetOf<M, R>, Kind>>;
 };
-type NextNames<M extends ModelTypes, Kind> = { [R in FilterNames<M, false>]: Shown<TargetOf<M, R>, Kind> };
+type NextNames<M extends ModelTypes, Kind> = {
+  [R in FilterNames<M, false>]: Shown<TargetOf<M, R>, Kind>;
+};
 type Steps<M extends ModelTypes, Found extends Record<string, string>> = {
   [R in keyof Found & string]: `${R}.${Found[R]}`;
 }[keyof Found & string];
@@ -165,7 +177,8 @@ type OrderNames<M extends ModelTypes> =
 /** The properties of the answer: those that are named or true, or all but those that are false. */
 type Fields<M extends ModelTypes> = readonly Names<M>[] | { readonly [N in Names<M>]?: boolean };
 type Include<M extends ModelTypes> = {
-  [R in keyof M["relations"] & string]: R | { readonly relation: R; readonly scope?: Filter<TargetOf<M, R>> };
+  [R in keyof M["relations"] & string]:
+    R | { readonly relation: R; readonly scope?: Filter<TargetOf<M, R>> };
 }[keyof M["relations"] & string];
 type Includes<M extends ModelTypes> = readonly Include<M>[];
 
@@ -179,7 +192,10 @@ export interface Filter<M extends ModelTypes, I = Includes<M>, F = Fields<M>> {
   readonly include?: I;
 }
 /** What is shown of one row. */
-export type RowFilter<M extends ModelTypes, I = Includes<M>, F = Fields<M>> = Pick<Filter<M, I, F>, "fields" | "include">;
+export type RowFilter<M extends ModelTypes, I = Includes<M>, F = Fields<M>> = Pick<
+  Filter<M, I, F>,
+  "fields" | "include"
+>;
 
 type Flat<T> = { [N in keyof T]: T[N] } & {};
 /** A row as a filter with these `include` and `fields` shows it. */
@@ -196,24 +212,27 @@ type Selected<M extends ModelTypes, F> = F extends readonly (infer N)[]
     ? true extends { [N in keyof F]: boolean extends F[N] ? true : false }[keyof F]
       ? Partial<M["row"]>
       : true extends F[keyof F]
-      ? Flat<Pick<M["row"], NamesOf<F, true> & keyof M["row"]>>
-      : Flat<Omit<M["row"], NamesOf<F, false>>>
+        ? Flat<Pick<M["row"], NamesOf<F, true> & keyof M["row"]>>
+        : Flat<Omit<M["row"], NamesOf<F, false>>>
     : M["row"];
 type NamesOf<F, V> = { [N in keyof F]: F[N] extends V ? N : never }[keyof F];
 
 type IncludedRows<M extends ModelTypes, I extends readonly unknown[]> = number extends I["length"]
   ? { [R in keyof M["relations"]]?: IncludedValue<M["relations"][R], unknown> }
-  : { [E in I[number] as ToMany<M, E>]: IncludedValue<M["relations"][ToMany<M, E>], ScopeOf<E>> } & {
+  : {
+      [E in I[number] as ToMany<M, E>]: IncludedValue<M["relations"][ToMany<M, E>], ScopeOf<E>>;
+    } & {
       // There may be no row, or none that the caller may read.
       [E in I[number] as ToOne<M, E>]?: IncludedValue<M["relations"][ToOne<M, E>], ScopeOf<E>>;
     };
 type RelationOf<E> = E extends { relation: infer R } ? R : E;
 type ScopeOf<E> = E extends { scope: infer S } ? S : unknown;
-type ToMany<M extends ModelTypes, E> = RelationOf<E> extends infer R extends keyof M["relations"]
-  ? M["relations"][R] extends { many: false }
-    ? never
-    : R
-  : never;
+type ToMany<M extends ModelTypes, E> =
+  RelationOf<E> extends infer R extends keyof M["relations"]
+    ? M["relations"][R] extends { many: false }
+      ? never
+      : R
+    : never;
 type ToOne<M extends ModelTypes, E> = Exclude<RelationOf<E> & keyof M["relations"], ToMany<M, E>>;
 type IncludedValue<R, S> = R extends { to: infer T extends ModelTypes; many: infer IsMany }
   ? IsMany extends true
@@ -333,10 +352,15 @@ export interface Collection<M extends ModelTypes> {
 }
 
 /** The calls of the rows that belong to another; `Set` are properties that are set by it. */
-export interface RelatedRows<M extends ModelTypes, Set extends string = never>
-  extends Pick<Collection<M>, "find" | "pages" | "count" | "aggregate" | "delete"> {
+export interface RelatedRows<M extends ModelTypes, Set extends string = never> extends Pick<
+  Collection<M>,
+  "find" | "pages" | "count" | "aggregate" | "delete"
+> {
   create(row: Without<M["create"], Set>, options?: CallOptions): Promise<M["row"]>;
-  createMany(rows: readonly Without<M["create"], Set>[], options?: CallOptions): Promise<M["row"][]>;
+  createMany(
+    rows: readonly Without<M["create"], Set>[],
+    options?: CallOptions,
+  ): Promise<M["row"][]>;
   deleteAll(options?: CallOptions): Promise<void>;
   findById(id: M["id"], options?: CallOptions): Promise<M["row"]>;
   update(id: M["id"], changes: M["update"], options?: CallOptions): Promise<M["row"]>;
@@ -358,4 +382,6 @@ export interface RelatedRow<M extends ModelTypes, Set extends string = never> {
 }
 /** The call of the row that a row belongs to. */
 export type ParentRow<M extends ModelTypes> = Pick<RelatedRow<M>, "get">;
-type Without<T, Set extends string> = [Set] extends [never] ? T : Omit<T, Set> & Partial<Pick<T, Set & keyof T>>;
+type Without<T, Set extends string> = [Set] extends [never]
+  ? T
+  : Omit<T, Set> & Partial<Pick<T, Set & keyof T>>;

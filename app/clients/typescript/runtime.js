@@ -93,7 +93,7 @@ function makeCalls(path, texts, ids, send) {
         const parts = (path + below).replace(/\/$/, "").split(/\{\w+\}/);
         const reads = words.at(-1)?.startsWith(">") ? words.pop().slice(1) : "";
         const build = (values) => {
-            const path = parts.flatMap((text, place) => (place ? [segment(values.shift()), text] : [text]));
+            const path = parts.flatMap((text, place) => place ? [segment(values.shift()), text] : [text]);
             const query = new URLSearchParams();
             let body;
             for (const word of words) {
@@ -180,7 +180,14 @@ async function sendBatch(connection, collections, build) {
         body: body && JSON.parse(JSON.stringify(body, replace)),
         ifMatch: options.ifMatch && tagOf(options.ifMatch),
     }));
-    const batch = { verb: "POST", path: ["/batch"], query: "", body: { requests }, options: {}, reads: "" };
+    const batch = {
+        verb: "POST",
+        path: ["/batch"],
+        query: "",
+        body: { requests },
+        options: {},
+        reads: "",
+    };
     start(connection.send(batch));
     await answers;
     return Promise.all(returned);

@@ -53,7 +53,13 @@ export class ApiError extends Error {
   /** Seconds after which the call may be repeated, if the service says so. */
   declare readonly retryAfter: number | undefined;
 
-  constructor(status: number, code: AnyErrorCode | undefined, message: string, details = {}, retryAfter?: number) {
+  constructor(
+    status: number,
+    code: AnyErrorCode | undefined,
+    message: string,
+    details = {},
+    retryAfter?: number,
+  ) {
     super(message);
     Object.assign(this, { name: "ApiError", status, code, details, retryAfter });
   }
@@ -78,7 +84,10 @@ export interface ClientBase {
  * Return a property of a call's answer for another call of the same batch, which sends a reference
  * to it.
  */
-export function result<T extends object, P extends keyof T & string>(call: Promise<T>, property: P): T[P] {
+export function result<T extends object, P extends keyof T & string>(
+  call: Promise<T>,
+  property: P,
+): T[P] {
   return new CallReference(call, property) as unknown as T[P];
 }
 
@@ -191,13 +200,20 @@ function makeCollections(collections: Record<string, CollectionCalls>, send: Sen
   }));
 }
 
-function makeCalls(path: string, texts: Record<string, string>, ids: unknown[], send: SendCall): object {
+function makeCalls(
+  path: string,
+  texts: Record<string, string>,
+  ids: unknown[],
+  send: SendCall,
+): object {
   return mapValues(texts, (text) => {
     const [verb = "", below = "", ...words] = text.split(" ");
     const parts = (path + below).replace(/\/$/, "").split(/\{\w+\}/);
     const reads = words.at(-1)?.startsWith(">") ? words.pop()!.slice(1) : "";
     const build = (values: unknown[]): PendingCall => {
-      const path = parts.flatMap((text, place) => (place ? [segment(values.shift()), text] : [text]));
+      const path = parts.flatMap((text, place) =>
+        place ? [segment(values.shift()), text] : [text],
+      );
       const query = new URLSearchParams();
       let body: unknown;
       for (const word of words) {
@@ -237,7 +253,7 @@ function appendAll(form: URLSearchParams | FormData, values: object): void {
 }
 
 async function* readPages(build: () => PendingCall, send: SendCall): AsyncGenerator<unknown> {
-  for (let call: PendingCall | undefined = build(); call; ) {
+  for (let call: PendingCall | undefined = build(); call;) {
     const response = (await send(call)) as Response;
     yield response.json();
     // Only the query is followed, as the token is for this service alone.
@@ -279,11 +295,19 @@ async function sendBatch(
   const requests = calls.map(({ verb, path, query, body, options }, place) => ({
     id: `c${place}`,
     method: verb,
-    path: path.map((part) => (typeof part === "string" ? part : `{${refer(part)}}`)).join("") + query,
+    path:
+      path.map((part) => (typeof part === "string" ? part : `{${refer(part)}}`)).join("") + query,
     body: body && JSON.parse(JSON.stringify(body, replace)),
     ifMatch: options.ifMatch && tagOf(options.ifMatch),
   }));
-  const batch = { verb: "POST", path: ["/batch"], query: "", body: { requests }, options: {}, reads: "" };
+  const batch = {
+    verb: "POST",
+    path: ["/batch"],
+    query: "",
+    body: { requests },
+    options: {},
+    reads: "",
+  };
   start(connection.send(batch));
   await answers;
   return Promise.all(returned);
@@ -305,7 +329,8 @@ class ServiceConnection {
 
   async setToken(token: string | null): Promise<void> {
     if (!this.storage) this.token = this.options.storage === "cookie" ? null : token;
-    else await (token ? this.storage.setItem(TOKEN_KEY, token) : this.storage.removeItem(TOKEN_KEY));
+    else
+      await (token ? this.storage.setItem(TOKEN_KEY, token) : this.storage.removeItem(TOKEN_KEY));
   }
 
   /** Return the absolute URL of a path below the base path. */
@@ -349,13 +374,15 @@ class ServiceConnection {
     const timer = setTimeout(abort, timeout);
     signal?.addEventListener("abort", abort);
     try {
-      const exchange = onProgress && "XMLHttpRequest" in globalThis ? fetchWithProgress(onProgress) : fetch;
+      const exchange =
+        onProgress && "XMLHttpRequest" in globalThis ? fetchWithProgress(onProgress) : fetch;
       const response = await exchange(url, { ...request, signal: control.signal });
       // The content may end late, too.
       return new Response(EMPTY.includes(response.status) ? null : await response.blob(), response);
     } catch (error) {
       signal?.throwIfAborted();
-      if (control.signal.aborted) throw new ApiError(0, "TIMEOUT", `No answer within ${timeout} ms.`);
+      if (control.signal.aborted)
+        throw new ApiError(0, "TIMEOUT", `No answer within ${timeout} ms.`);
       throw new ApiError(0, "NETWORK_ERROR", `The service was not reached: ${error}`);
     } finally {
       clearTimeout(timer);
@@ -413,11 +440,21 @@ async function errorOf(response: Response): Promise<ApiError> {
   const error = (await response.json().catch(() => null))?.error ?? {};
   const wait = response.headers.get("Retry-After");
   const message = error.message ?? `The service answered ${response.status}.`;
-  return new ApiError(response.status, error.code, message, error.details, wait ? Number(wait) : undefined);
+  return new ApiError(
+    response.status,
+    error.code,
+    message,
+    error.details,
+    wait ? Number(wait) : undefined,
+  );
 }
 
 /** Return the milliseconds after which a call is repeated, or undefined if it is not. */
-function delay({ verb, options }: PendingCall, error: unknown, attempt: number): number | undefined {
+function delay(
+  { verb, options }: PendingCall,
+  error: unknown,
+  attempt: number,
+): number | undefined {
   if (!(error instanceof ApiError) || (verb !== "GET" && !options.idempotencyKey)) return undefined;
   const { status, retryAfter } = error;
   const wait = retryAfter ?? (status === 0 || status > 501 ? 2 ** attempt / 4 : Infinity);
@@ -433,7 +470,10 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
 
 /** Return a function like `fetch` that tells how much of the body is sent, which `fetch` cannot. */
 function fetchWithProgress(onProgress: (sent: number, total: number) => void) {
-  return async (url: string, { method, headers, body, credentials, signal }: RequestInit): Promise<Response> => {
+  return async (
+    url: string,
+    { method, headers, body, credentials, signal }: RequestInit,
+  ): Promise<Response> => {
     const request = new XMLHttpRequest();
     request.open(method!, url);
     request.responseType = "blob";

@@ -7,7 +7,11 @@ export async function run(baseUrl: string, email: string, password: string): Pro
   const container = await api.containers.createContainer({ name: "notes" });
   const steps: number[] = [];
   const file = new File(["x".repeat(100_000)], "note.txt", { type: "text/plain" });
-  const answer = await api.containers.upload("notes", { file }, { onProgress: (sent) => steps.push(sent) });
+  const answer = await api.containers.upload(
+    "notes",
+    { file },
+    { onProgress: (sent) => steps.push(sent) },
+  );
   const listed = await api.containers.getFiles("notes");
   const content = await api.containers.download("notes", "note.txt");
   return {

@@ -12,7 +12,9 @@ async function codeOf(call: Promise<unknown>): Promise<unknown> {
     await call;
     return "no error";
   } catch (error) {
-    return error instanceof ApiError ? [error.status, error.code, error.details] : (error as Error).name;
+    return error instanceof ApiError
+      ? [error.status, error.code, error.details]
+      : (error as Error).name;
   }
 }
 
@@ -35,22 +37,39 @@ export async function run(baseUrl: string, email: string, password: string): Pro
     where: { and: [products, { categories: { some: { name: { like: "Light%" } } } }] },
     include: ["categories", { relation: "reviews", scope: { fields: ["stars"] } }],
   });
-  const deep = await api.products.find({ where: { ...products, "size.height": { gt: 60 } }, fields: { id: false } });
+  const deep = await api.products.find({
+    where: { ...products, "size.height": { gt: 60 } },
+    fields: { id: false },
+  });
   const pages: string[][] = [];
-  for await (const page of api.products.pages({ where: products, order: "id", limit: 1, fields: ["name"] })) {
+  for await (const page of api.products.pages({
+    where: products,
+    order: "id",
+    limit: 1,
+    fields: ["name"],
+  })) {
     pages.push(page.map((product) => product.name));
   }
 
   const [order, item, changed] = await api.batch((calls) => {
     const order = calls.orders.create({});
-    const item = calls.orderItems.create({ orderId: result(order, "id"), productId: lamp!.id, quantity: 3 });
+    const item = calls.orderItems.create({
+      orderId: result(order, "id"),
+      productId: lamp!.id,
+      quantity: 3,
+    });
     return [order, item, calls.orders.update(result(order, "id"), { status: "paid" })];
   });
   const failed = await codeOf(
-    api.batch((calls) => [calls.orders.create({}), calls.orderItems.create({ orderId: order.id, productId: -1 })]),
+    api.batch((calls) => [
+      calls.orders.create({}),
+      calls.orderItems.create({ orderId: order.id, productId: -1 }),
+    ]),
   );
   const second = await api.orders.items(order.id).create({ productId: desk!.id });
-  const items = await api.orders.items(order.id).find({ include: ["product"], order: ["quantity DESC"] });
+  const items = await api.orders
+    .items(order.id)
+    .find({ include: ["product"], order: ["quantity DESC"] });
   const customer = await api.orders.customer(order.id).get({ fields: ["email"] });
   const total = await api.orders.total(order.id);
   const sums = await api.orderItems.aggregate({
@@ -61,7 +80,9 @@ export async function run(baseUrl: string, email: string, password: string): Pro
   });
   const latest = await api.orders.findById(order.id);
   const sent = await api.orders.update(order.id, { status: "sent" }, { ifMatch: latest });
-  const overtaken = await codeOf(api.orders.update(order.id, { status: "open" }, { ifMatch: latest }));
+  const overtaken = await codeOf(
+    api.orders.update(order.id, { status: "open" }, { ifMatch: latest }),
+  );
   const untagged = await codeOf(api.orders.update(order.id, {}, { ifMatch: {} }));
 
   const unknown = await codeOf(api.products.findById(0x7fffffff));
@@ -71,14 +92,18 @@ export async function run(baseUrl: string, email: string, password: string): Pro
   try {
     await clerk.products.create({ sku: "x", name: "", price: "1.00" });
   } catch (error) {
-    if (error instanceof ApiError && error.has("VALIDATION_ERROR")) messages = Object.keys(error.details.messages);
+    if (error instanceof ApiError && error.has("VALIDATION_ERROR"))
+      messages = Object.keys(error.details.messages);
   }
   const control = new AbortController();
   control.abort();
   const aborted = await codeOf(api.products.find({}, { signal: control.signal }));
   const late = codeOf(
     api.batch((calls) => {
-      setTimeout(() => void codeOf(calls.products.count()).then((code) => CODES.push(String(code))), 0);
+      setTimeout(
+        () => void codeOf(calls.products.count()).then((code) => CODES.push(String(code))),
+        0,
+      );
       return [];
     }),
   );
@@ -92,7 +117,11 @@ export async function run(baseUrl: string, email: string, password: string): Pro
   return {
     user: [user.email, login.user?.email, login.userId === user.id],
     named,
-    included: included.map((product) => [product.name, product.categories.length, product.reviews.length]),
+    included: included.map((product) => [
+      product.name,
+      product.categories.length,
+      product.reviews.length,
+    ]),
     deep: deep.map((product) => [product.name, product.size, "id" in product]),
     pages,
     batch: [item.quantity, item.orderId === order.id, changed.status],

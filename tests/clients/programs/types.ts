@@ -15,7 +15,8 @@ import {
 } from "./clients/library.js";
 import { createClient as connect, type ParcelModel } from "./clients/food_bank.js";
 
-type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+type Equal<A, B> =
+  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 declare function expect<T>(value: T): { toBe<U>(is: Equal<T, U>): void };
 
 export const create: BookCreate = {
@@ -37,7 +38,9 @@ export const create: BookCreate = {
 export async function lists(api: Client): Promise<void> {
   expect(await api.books.find()).toBe<Book[]>(true);
   expect(await api.books.find({ fields: ["id"] })).toBe<{ id: string }[]>(true);
-  expect(await api.books.find({ fields: { id: true, title: true } })).toBe<{ id: string; title: string }[]>(true);
+  expect(await api.books.find({ fields: { id: true, title: true } })).toBe<
+    { id: string; title: string }[]
+  >(true);
   const [book] = await api.books.find({ include: ["author", "topics"] });
   expect(book!.author).toBe<Author | undefined>(true);
   expect(book!.topics).toBe<Topic[]>(true);
@@ -46,20 +49,43 @@ export async function lists(api: Client): Promise<void> {
   expect(lean!.share).toBe<string | null>(true);
   const nested = await api.books.findById("1", {
     fields: ["title"],
-    include: [{ relation: "author", scope: { fields: ["name"], include: [{ relation: "books", scope: { fields: ["id"] } }] } }],
+    include: [
+      {
+        relation: "author",
+        scope: { fields: ["name"], include: [{ relation: "books", scope: { fields: ["id"] } }] },
+      },
+    ],
   });
   expect(nested).toBe<{ title: string; author?: { name: string; books: { id: string }[] } }>(true);
-  for await (const page of api.books.pages({ fields: ["shelf"] })) expect(page).toBe<{ shelf: "A" | "B" | null }[]>(true);
+  for await (const page of api.books.pages({ fields: ["shelf"] }))
+    expect(page).toBe<{ shelf: "A" | "B" | null }[]>(true);
   const filter: BookFilter = { where: { title: "Emma" }, limit: 1 };
   expect((await api.books.findOne(filter)).title).toBe<string | undefined>(true);
 }
 
 export const conditions: Where<BookModel>[] = [
-  { title: { like: "%a%", options: "i" }, price: { between: ["1.00", "2.00"] }, stars: { inq: [3, 5] }, binding: "hard" },
-  { share: null, isLent: true, bought: { gte: "2026-01-01T00:00:00Z" }, pages: 5, details: { exists: true } },
-  { "details.size.height": { gt: 3 }, place: { near: { lat: 1, lng: 2 }, maxDistance: 3, unit: "kilometers" } },
+  {
+    title: { like: "%a%", options: "i" },
+    price: { between: ["1.00", "2.00"] },
+    stars: { inq: [3, 5] },
+    binding: "hard",
+  },
+  {
+    share: null,
+    isLent: true,
+    bought: { gte: "2026-01-01T00:00:00Z" },
+    pages: 5,
+    details: { exists: true },
+  },
+  {
+    "details.size.height": { gt: 3 },
+    place: { near: { lat: 1, lng: 2 }, maxDistance: 3, unit: "kilometers" },
+  },
   { and: [{ code: { neq: null } }, { or: [{ words: { inq: ["a", "b"] } }, {}] }] },
-  { author: { name: { ilike: "a%" }, books: { some: { isLent: false } } }, topics: { none: { name: "x" } } },
+  {
+    author: { name: { ilike: "a%" }, books: { some: { isLent: false } } },
+    topics: { none: { name: "x" } },
+  },
   { author: { exists: false }, topics: { name: "x" } },
 ];
 
@@ -72,7 +98,12 @@ export async function aggregates(api: Client): Promise<void> {
   const groups = await api.books.aggregate({
     where: { author: { exists: true } },
     groupBy: ["binding", { bought: "month" }, "author.born"],
-    aggregate: { books: { count: "*" }, cost: { sum: "price" }, stars: { avg: "stars" }, last: { max: "bought" } },
+    aggregate: {
+      books: { count: "*" },
+      cost: { sum: "price" },
+      stars: { avg: "stars" },
+      last: { max: "bought" },
+    },
     having: { books: { gt: 1 }, or: [{ cost: { gte: "10.00" } }] },
     order: ["books DESC", "binding"],
   });
@@ -86,7 +117,9 @@ export async function aggregates(api: Client): Promise<void> {
     last: string | null;
   };
   expect(groups).toBe<Group[]>(true);
-  expect(await api.books.aggregate({ aggregate: { n: { count: "*" } } })).toBe<{ n: number }[]>(true);
+  expect(await api.books.aggregate({ aggregate: { n: { count: "*" } } })).toBe<{ n: number }[]>(
+    true,
+  );
 }
 
 export async function writes(api: Client): Promise<void> {
@@ -99,7 +132,12 @@ export async function writes(api: Client): Promise<void> {
   await api.books.upsert({ id: book.id, isLent: false });
   expect(await api.books.updateAll({ isLent: true }, { isLent: false })).toBe<number>(true);
   expect(await api.books.delete(book.id)).toBe<void>(true);
-  await api.users.create({ email: "ada@example.com", password: "a quiet harbour", name: "Ada", plan: "paid" });
+  await api.users.create({
+    email: "ada@example.com",
+    password: "a quiet harbour",
+    name: "Ada",
+    plan: "paid",
+  });
 }
 
 export async function relations(api: Client): Promise<void> {
@@ -114,7 +152,11 @@ export async function relations(api: Client): Promise<void> {
 export async function batches(api: Client): Promise<void> {
   const [author, count] = await api.batch((calls) => {
     const author = calls.authors.create({ name: "Austen" });
-    return [author, calls.books.count(), calls.books.create({ ...create, authorId: result(author, "id") })];
+    return [
+      author,
+      calls.books.count(),
+      calls.books.create({ ...create, authorId: result(author, "id") }),
+    ];
   });
   expect(author).toBe<Author>(true);
   expect(count).toBe<number>(true);
@@ -127,12 +169,19 @@ export function errors(error: unknown): string {
   return error.code === "TIMEOUT" ? "late" : error.message;
 }
 
-export const api = createClient({ baseUrl: "/api", storage: sessionStorage, onUnauthorized: (error) => alert(error.code) });
+export const api = createClient({
+  baseUrl: "/api",
+  storage: sessionStorage,
+  onUnauthorized: (error) => alert(error.code),
+});
 
 /** Names that the client has itself, properties that related rows do not show, and any rows. */
 export async function names(): Promise<void> {
   const bank = connect({ baseUrl: "/api" });
-  const [shift] = await bank.shifts.find({ include: ["site", "volunteers"], where: { state: "a | b" } });
+  const [shift] = await bank.shifts.find({
+    include: ["site", "volunteers"],
+    where: { state: "a | b" },
+  });
   expect(shift!.volunteers[0]!.languages).toBe<string[] | null>(true);
   expect(shift!.site!["first-line"]).toBe<string | null>(true);
   await bank.shifts.count_(1).get();

@@ -5,7 +5,9 @@ async function outcome(call: Promise<unknown>): Promise<unknown> {
   try {
     return await call;
   } catch (error) {
-    return error instanceof ApiError ? [error.status, error.code ?? null, error.retryAfter ?? null] : String(error);
+    return error instanceof ApiError
+      ? [error.status, error.code ?? null, error.retryAfter ?? null]
+      : String(error);
   }
 }
 
@@ -19,13 +21,18 @@ export async function run(baseUrl: string, closed: string): Promise<object> {
   return {
     repeated: await outcome(api.products.find()),
     refused: await outcome(api.orders.create(order)),
-    repeatable: await outcome(api.reviews.create({ stars: 5, productId: 1 }, { idempotencyKey: "key-1" })),
+    repeatable: await outcome(
+      api.reviews.create({ stars: 5, productId: 1 }, { idempotencyKey: "key-1" }),
+    ),
     far: await outcome(api.shipments.find()),
     broken: await outcome(api.todos.find()),
     slow: await outcome(api.orderItems.find({}, { timeout: 100, retries: 0 })),
     stopped: await outcome(api.orderItems.find({}, { signal: control.signal })),
     closed: await outcome(createClient({ baseUrl: closed, retries: 0 }).products.find()),
-    odd: [await outcome(api.users.find()), await outcome(api.todos.findById(1, {}, { retries: 0 }))],
+    odd: [
+      await outcome(api.users.find()),
+      await outcome(api.todos.findById(1, {}, { retries: 0 })),
+    ],
     pages,
   };
 }
