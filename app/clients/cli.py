@@ -10,6 +10,8 @@ import click
 import requests
 from flask.cli import ScriptInfo
 
+from app.problems import describe_error
+
 from .document import Part
 from .writing import Client
 
@@ -63,7 +65,16 @@ def javascript(ctx: click.Context, output: Path, check: bool, url: str | None) -
 
 
 def _client(ctx: click.Context, url: str | None) -> Client:
-    return Client.of(_fetch(url) if url else _read(ctx))
+    if not url:
+        return Client.of(_read(ctx))
+    content = _fetch(url)
+    try:
+        return Client.of(content)
+    # Whatever is wrong with a document that is not of this service.
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise click.ClickException(
+            f"{url} has a document that Ostiary has not written: {describe_error(error)}"
+        ) from None
 
 
 def _read(ctx: click.Context) -> Part:

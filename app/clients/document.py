@@ -85,8 +85,12 @@ class Document:
                     yield self._operation(path, verb, operation)
 
     def resolved(self, part: Part) -> Part:
-        """Return what a part refers to, or itself."""
+        """Return what a part refers to, or itself; raise ValueError for references in a circle."""
+        seen = set()
         while "$ref" in part:
+            if part["$ref"] in seen:
+                raise ValueError(f"{part['$ref']} refers to itself")
+            seen.add(part["$ref"])
             found: Any = self.content
             for step in part["$ref"].removeprefix("#/").split("/"):
                 found = found[step.replace("~1", "/").replace("~0", "~")]

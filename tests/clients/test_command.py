@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from click.testing import CliRunner
+from flask import Flask
 
 from app.clients.writing import Client
 from ostiary.__main__ import main
@@ -98,6 +99,58 @@ def test_what_cannot_be_done_is_said_in_one_sentence(folder, app):
     assert "folder cannot be written: Is a directory." in results["a folder"].output
     assert "x.ts is not up to date" in results["no file"].output
     assert not any("Traceback" in result.output for result in results.values())
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        {"/a": {"get": {}}},
+        {"/a": {"get": {"tags": ["a"], "operationId": "a.b", "responses": []}}},
+        {
+            "/a": {
+                "post": {
+                    "tags": ["a"],
+                    "operationId": "a.b",
+                    "requestBody": {"$ref": "#/paths/~1a/post/requestBody"},
+                    "responses": {},
+                }
+            }
+        },
+        {
+            "/a": {
+                "post": {
+                    "tags": ["a"],
+                    "operationId": "a.b",
+                    "requestBody": {
+                        "content": {"application/json": {"schema": {"$ref": "#/x/none"}}}
+                    },
+                    "responses": {},
+                }
+            }
+        },
+    ],
+    ids=["no tags", "a list", "a circle", "nothing there"],
+)
+def test_the_document_of_another_service_is_refused(folder, http, paths):
+    url = http({"openapi": "3.1.0", "info": {"title": "a"}, "paths": paths})
+
+    result = run("typescript", "--url", url)
+
+    assert result.exit_code == 1
+    assert f"{url} has a document that Ostiary has not written: " in result.output
+
+
+@pytest.fixture
+def http():
+    """Return a function that serves a document, and returns its address."""
+    app, documents = Flask(__name__), []
+
+    @app.get("/openapi.json")
+    def answer():
+        return documents[-1]
+
+    with serve_app(app) as url:
+        yield lambda document: documents.append(document) or url
 
 
 def test_a_client_is_short(tmp_path):
