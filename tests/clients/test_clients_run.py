@@ -36,6 +36,7 @@ EXPECTED = {
     ],
     "sent": "sent",
     "refused": [
+        "TypeError",
         [412, "PRECONDITION_FAILED", {}],
         "TypeError",
         NOT_FOUND,

@@ -69,7 +69,7 @@ const tags = new WeakMap();
 function makeClient(options, collections, logins = {}) {
     const connection = new ServiceConnection(options);
     return {
-        ...makeCollections(collections, (call) => connection.send(call)),
+        ...makeCollections(collections, async (build) => connection.send(build())),
         batch: (build) => sendBatch(connection, collections, build),
         loginUrl: (provider) => new URL(logins[provider], connection.url("/")).href,
         getToken: () => connection.getToken(),
@@ -109,14 +109,8 @@ function makeCalls(path, texts, ids, send) {
             return { verb, path, query: `?${query}`.replace(/\?$/, ""), body, options, reads };
         };
         return (...given) => {
-            if (reads === "pages")
-                return readPages(() => build([...ids, ...given]), send);
-            try {
-                return send(build([...ids, ...given]));
-            }
-            catch (error) {
-                return Promise.reject(error);
-            }
+            const call = () => build([...ids, ...given]);
+            return reads === "pages" ? readPages(call, send) : send(call);
         };
     });
 }
@@ -139,7 +133,8 @@ function appendAll(form, values) {
 }
 async function* readPages(build, send) {
     for (let call = build(); call;) {
-        const response = (await send(call));
+        const current = call;
+        const response = (await send(() => current));
         yield response.json();
         // Only the query is followed, as the token is for this service alone.
         const link = /<[^>?]*(\?[^>]*)>;\s*rel="?next/.exec(response.headers.get("Link") ?? "");
@@ -153,9 +148,11 @@ async function sendBatch(connection, collections, build) {
     let start;
     const answers = new Promise((resolve) => (start = resolve));
     let isBuilt = false;
-    const record = (call) => {
+    const record = (make) => {
         if (isBuilt)
-            throw new TypeError("A batch makes its calls at once.");
+            return Promise.reject(new TypeError("A batch makes its calls at once."));
+        // An error ends the function that makes the calls, and nothing is sent.
+        const call = make();
         const place = calls.push(call) - 1;
         const part = answers.then((all) => {
             const { body, etag } = all.responses[place];

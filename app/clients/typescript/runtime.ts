@@ -111,7 +111,7 @@ interface PendingCall {
   reads: string;
 }
 
-type SendCall = (call: PendingCall) => Promise<unknown>;
+type SendCall = (build: () => PendingCall) => Promise<unknown>;
 type BatchAnswers = { responses: { body: unknown; etag: string | null }[] };
 type BatchBuilder = (calls: object) => readonly Promise<unknown>[];
 
@@ -180,7 +180,7 @@ function makeClient(
 ): object {
   const connection = new ServiceConnection(options);
   return {
-    ...makeCollections(collections, (call) => connection.send(call)),
+    ...makeCollections(collections, async (build) => connection.send(build())),
     batch: (build: BatchBuilder) => sendBatch(connection, collections, build),
     loginUrl: (provider: string) => new URL(logins[provider]!, connection.url("/")).href,
     getToken: () => connection.getToken(),
@@ -226,12 +226,8 @@ function makeCalls(
       return { verb, path, query: `?${query}`.replace(/\?$/, ""), body, options, reads };
     };
     return (...given: unknown[]) => {
-      if (reads === "pages") return readPages(() => build([...ids, ...given]), send);
-      try {
-        return send(build([...ids, ...given]));
-      } catch (error) {
-        return Promise.reject(error);
-      }
+      const call = (): PendingCall => build([...ids, ...given]);
+      return reads === "pages" ? readPages(call, send) : send(call);
     };
   });
 }
@@ -254,7 +250,8 @@ function appendAll(form: URLSearchParams | FormData, values: object): void {
 
 async function* readPages(build: () => PendingCall, send: SendCall): AsyncGenerator<unknown> {
   for (let call: PendingCall | undefined = build(); call;) {
-    const response = (await send(call)) as Response;
+    const current = call;
+    const response = (await send(() => current)) as Response;
     yield response.json();
     // Only the query is followed, as the token is for this service alone.
     const link = /<[^>?]*(\?[^>]*)>;\s*rel="?next/.exec(response.headers.get("Link") ?? "");
@@ -273,8 +270,10 @@ async function sendBatch(
   let start!: (answers: unknown) => void;
   const answers = new Promise<unknown>((resolve) => (start = resolve));
   let isBuilt = false;
-  const record = (call: PendingCall): Promise<unknown> => {
-    if (isBuilt) throw new TypeError("A batch makes its calls at once.");
+  const record = (make: () => PendingCall): Promise<unknown> => {
+    if (isBuilt) return Promise.reject(new TypeError("A batch makes its calls at once."));
+    // An error ends the function that makes the calls, and nothing is sent.
+    const call = make();
     const place = calls.push(call) - 1;
     const part = answers.then((all) => {
       const { body, etag } = (all as BatchAnswers).responses[place]!;

@@ -66,6 +66,9 @@ export async function run(baseUrl: string, email: string, password: string): Pro
       calls.orderItems.create({ orderId: order.id, productId: -1 }),
     ]),
   );
+  const unsent = await codeOf(
+    api.batch((calls) => [calls.orders.create({}), calls.orders.delete("" as unknown as number)]),
+  );
   const second = await api.orders.items(order.id).create({ productId: desk!.id });
   const items = await api.orders
     .items(order.id)
@@ -132,7 +135,7 @@ export async function run(baseUrl: string, email: string, password: string): Pro
     total,
     sums,
     sent: sent.status,
-    refused: [overtaken, untagged, unknown, traversal, dots, aborted],
+    refused: [unsent, overtaken, untagged, unknown, traversal, dots, aborted],
     messages,
     orders,
     loggedOut,
