@@ -56,6 +56,8 @@ LONG = {
     "test_drills.py",
     "test_bounded_work.py",
     "test_clients.py",
+    "test_clients_compile.py",
+    "test_clients_run.py",
     "test_conformance.py",
     "test_recovery.py",
     "test_deployment.py",

@@ -19,14 +19,15 @@ from app.features import FEATURES, commands_of
 from app.problems import describe_error
 from app.projects.folder import enter_project
 
-# Modules of commands that need no app, imported when called.
+# Modules of commands that need no app, or not always, imported when called.
 MODULES = {
+    "client": "app.clients.cli",
     "dev": "app.commandline.dev",
     "new": "app.projects.new",
     "run": "app.commandline.run",
 }
 # Commands that need no project either, besides those of packages.
-WITHOUT_PROJECT = {"new"}
+WITHOUT_PROJECT = {"client", "new"}
 # The group of entry points of the commands of packages.
 ENTRY_POINTS = "ostiary.commands"
 # The distribution whose commands no other one replaces.

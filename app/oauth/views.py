@@ -12,6 +12,7 @@ from werkzeug.exceptions import HTTPException, Unauthorized
 from app.access.identity import COOKIE, QUERY, LiveToken, current_identity
 from app.database.purging import purger
 from app.errors import AccessDenied, AccountExists, SecondFactorRequired
+from app.openapi import login_paths
 from app.rest.requests.bodies import read_body
 from app.users.sessions.assurance import require_recent_of_strong
 from app.users.sessions.cookies import (
@@ -55,6 +56,8 @@ def init_app(app: Flask) -> None:
         for provider in configuration.providers
         if provider.login
     ]
+    logins = {each.name: each.login.path for each in configuration.providers if each.login}
+    login_paths.of(app).update(logins)
     bp = Blueprint("oauth", __name__)
     for client in made.values():
         _add_routes(bp, client)

@@ -12,6 +12,8 @@ from app.state import AppState
 
 bp = Blueprint("openapi", __name__)
 
+# The paths at which browsers begin a login by an identity provider, by the provider's name.
+login_paths = AppState[dict[str, str]]("paths of logins", factory=lambda _app: {})
 # Returns the document without `servers`, as JSON.
 document_text = AppState[Callable[[], str]]("OpenAPI document")
 

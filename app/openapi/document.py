@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from importlib.metadata import version
+from posixpath import relpath
 from typing import cast
 
 from apispec import APISpec
@@ -13,9 +14,10 @@ from app.access.rules import READ
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, served_endpoints, switched_off
 
+from . import login_paths
 from .filter_schemas import DocumentPart
 from .operation import ARGUMENT, EndpointOperation
-from .schemas import Schemas
+from .schemas import Schemas, model_name
 from .security import security_schemes
 from .tags import add_components
 
@@ -51,7 +53,8 @@ def build(app: Flask) -> tuple[DocumentPart, list[str]]:
     for collection in _tagged(app):
         # The rest is for readers of the code.
         text = (collection.model.__doc__ or "").partition("\n")[0]
-        spec.tag({"name": collection.name, "description": text})
+        model = model_name(collection)
+        spec.tag({"name": collection.name, "description": text, "x-model": model})
     add_components(spec)
     schemas = Schemas(cast("OpenAPIConverter", plugin.converter), app)
     shared = dict[str, DocumentPart]()
@@ -64,6 +67,11 @@ def build(app: Flask) -> tuple[DocumentPart, list[str]]:
     for name, scheme in security_schemes(app).items():
         spec.components.security_scheme(name, scheme)
     document: DocumentPart = spec.to_dict()
+    if paths := login_paths.of(app):
+        # From the base path, as a service may be below the path of a proxy.
+        root = app.config["REST_API_ROOT"]
+        relative = {name: relpath(path, root) for name, path in sorted(paths.items())}
+        document["x-login-paths"] = relative
     return document, schemas.problems
 
 

@@ -21,6 +21,7 @@ from werkzeug.exceptions import (
 from werkzeug.routing import Rule
 
 from app import errors
+from app.access.policy import CREATE
 from app.access.rules import READ
 from app.error_responses import error_body
 from app.errors import (
@@ -183,7 +184,17 @@ class EndpointOperation:
             "responses": {**self._success(schemas), **failures},
             "security": self._security.requirements(),
         }
+        if keys := self._keys_set_by_path():
+            described["x-set-by-path"] = keys
         return {**described, "requestBody": body} if body else described
+
+    def _keys_set_by_path(self) -> list[str]:
+        """Return the properties of a new row that the relation in the path sets."""
+        relation = self._endpoint.relation
+        if relation is None or relation.through or self._endpoint.requires != CREATE:
+            return []
+        columns = self._subject.properties.items() if self._subject else ()
+        return [name for name, column in columns if column.key in relation.attributes]
 
     def _checks_row(self) -> bool:
         """Return True if callers get another error for rows that they may read but not change."""

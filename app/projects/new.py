@@ -15,8 +15,10 @@ from app.migrate.chains import PRODUCT, newest
 TEMPLATE = Path(__file__).with_name("template")
 SUFFIX, DOT = "-tpl", "dot_"
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}[A-Za-z0-9]|[A-Za-z]")
-# Files of the sample application; other files mark its lines, and those that replace them.
-SAMPLE = ("fixtures", "migrations", "models", "project.py", "tests")
+# Files of the sample application, and the folders of it that every project has. Other files mark
+# its lines, and those that replace them.
+FOLDERS = ("fixtures", "migrations", "models", "tests")
+SAMPLE = (*FOLDERS, "project.py", "public")
 SAMPLE_LINE, EMPTY_LINE = (re.compile(rf" *@{mark}@$") for mark in ("SAMPLE", "EMPTY"))
 NEXT = """\
 Wrote the project {name}. Next:
@@ -26,6 +28,7 @@ README.md says what is in it."""
 SAMPLE_COMMANDS = """\
   python -m pip install pytest
   pytest
+  ostiary client javascript --output public/client.js
   LIBRARIAN_PASSWORD='a quiet harbour at night' ostiary run"""
 EMPTY_COMMANDS = "  ostiary dev"
 
@@ -59,8 +62,10 @@ def _write(folder: Path, empty: bool) -> None:
         for path in sorted(TEMPLATE.rglob(f"*{SUFFIX}")):
             target = _target(path)
             file = written / target
-            file.parent.mkdir(parents=True, exist_ok=True)
-            if empty and target.startswith(SAMPLE):
+            is_left_out = empty and target.startswith(SAMPLE)
+            if not is_left_out or target.startswith(FOLDERS):
+                file.parent.mkdir(parents=True, exist_ok=True)
+            if is_left_out:
                 continue
             text = _lines(path.read_text(encoding="utf-8"), empty)
             file.write_text(_fill(text, values), encoding="utf-8")

@@ -115,6 +115,14 @@ def test_the_documented_file_can_be_used(make_app, monkeypatch):
     assert names == ["Google", "GitHub", "Company login"]
 
 
+def test_the_document_says_where_browsers_begin_a_login(shared_app):
+    app = shared_app(PROVIDERS={"github": {"clientID": "id", "clientSecret": "secret"}})
+
+    document = app.test_client().get("/api/openapi.json").json
+
+    assert document["x-login-paths"] == {"github": "../auth/github"}
+
+
 def test_settings_that_are_null_are_missing(shared_app):
     unset = dict.fromkeys(["label", "authorizationURL", "scope", "authPath", "realm"])
     app = shared_app(

@@ -368,3 +368,13 @@ def test_aggregates_are_described_by_the_types_of_properties(document):
     assert {"created", "isComplete"} <= {*schema["groupBy"]["anyOf"][0]["anyOf"][0]["enum"]}
     [parameter] = named(document, "todos.aggregate")["parameters"]
     assert parameter["schema"]["contentSchema"] == {"$ref": "#/components/schemas/TodoAggregate"}
+
+
+def test_clients_learn_the_model_of_a_collection_and_what_a_relation_sets(document):
+    models = {tag["name"]: tag["x-model"] for tag in document["tags"]}
+    by_id = {each["operationId"]: each for each in operations(document).values()}
+
+    assert models == {"users": "User", "todos": "Todo"}
+    assert by_id["users.__create__todos"]["x-set-by-path"] == ["ownerId"]
+    assert "x-set-by-path" not in by_id["todos.create"]
+    assert "x-login-paths" not in document

@@ -5,20 +5,26 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import click.testing
 import pytest
 import requests
+from playwright.sync_api import expect
 
 from app.projects.new import new
 from app.settings import SettingsSchema
 from app.storage.settings import StoreSchema
 from tests.support.documents import blocks, run_shell
+from tests.support.node_packages import install
 from tests.support.programs import require
 from tests.support.releases import start
 from tests.testing.runs import run_pytest
 
 NAME = "my-library"
+CLIENT = "ostiary client javascript --output public/client.js"
+# TypeScript is among the packages of clients under test.
+PACKAGES = Path(__file__).parents[1] / "openapi" / "client_node"
 PASSWORD = "a quiet harbour at night"
 
 
@@ -66,8 +72,9 @@ def test_tests_of_a_new_project_import_its_modules(installed, project, tmp_path)
 
 @pytest.mark.live
 def test_a_new_project_is_served_as_its_readme_says(installed, project, tmp_path):
-    install, run, calls, _ = blocks(str(project / "README.md"), "sh")
+    install, client, run, calls, _ = blocks(str(project / "README.md"), "sh")
     assert install.endswith(".venv/bin/pytest\n")
+    assert client == ".venv/bin/ostiary client javascript --output public/client.js\n"
     assert run == f"LIBRARIAN_PASSWORD='{PASSWORD}' .venv/bin/ostiary run\n"
 
     with start(installed, "run", project, LIBRARIAN_PASSWORD=PASSWORD) as server:
@@ -90,6 +97,42 @@ def test_a_new_project_is_served_as_its_readme_says(installed, project, tmp_path
     assert rating.json() == {"average": 5}
     assert stored.json()["isbn"] == "9780441013593"
     assert titles.text == "Dune\nFrankenstein\n"
+
+
+@pytest.mark.live
+def test_the_page_of_a_new_project_uses_its_client(installed, project, page):
+    written = installed.run(*CLIENT.split(), cwd=project)
+    checked = installed.run(*CLIENT.split(), "--check", cwd=project)
+    problems = compile_page(project / "public")
+
+    with start(installed, "run", project, LIBRARIAN_PASSWORD=PASSWORD) as server:
+        server.wait_for("/ready")
+        page.goto(server.url)
+        page.get_by_label("Title").fill("stein")
+        expect(page.get_by_role("listitem")).to_have_text(["Frankenstein: 5.0 stars"])
+        page.get_by_label("Title").fill("<b>'%")
+        expect(page.get_by_role("listitem")).to_have_count(0)
+        expect(page.get_by_role("alert")).to_be_empty()
+
+    assert written.returncode == 0, written.stderr
+    assert checked.returncode == 0, checked.stderr
+    assert problems == ""
+
+
+def compile_page(folder):
+    """Check the types of the page's script; return the errors."""
+    require("node")
+    install(PACKAGES)
+    options = "--noEmit --checkJs --strict --target es2022 --module es2022 library.js"
+    command = [PACKAGES / "node_modules" / ".bin" / "tsc", *options.split()]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def page(browser):
+    with browser.new_context() as context:
+        yield context.new_page()
 
 
 def test_what_a_project_writes_is_neither_committed_nor_in_the_image(runner, tmp_path, monkeypatch):

@@ -62,7 +62,7 @@ def test_the_commands_are_those_of_the_service(environment, project, tmp_path):
 
     assert (inside.returncode, inside.stderr) == (outside.returncode, outside.stderr) == (0, "")
     assert "\n  users " in inside.stdout
-    assert outside.stdout.partition("Commands:\n")[2].split()[0] == "new"
+    assert outside.stdout.partition("Commands:\n")[2].split()[0] == "client"
     assert "loopback" not in inside.stdout + outside.stdout
     assert called.returncode == 2
     assert "No such command 'loopback'" in called.stderr

@@ -1,0 +1,1 @@
+"""Clients of a service in other languages, made from its OpenAPI document."""

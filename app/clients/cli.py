@@ -1,0 +1,130 @@
+"""The commands `ostiary client`, which write clients."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import click
+import requests
+from flask.cli import ScriptInfo
+
+from app.problems import describe_error
+
+from .document import Part
+from .writing import Client
+
+DOCUMENT = "openapi.json"
+# Seconds until a service is given up, and the longest document that is read from one, in bytes.
+TIMEOUT = 30
+MAX_BYTES = 64 * 1024 * 1024
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def source_options(command: F) -> F:
+    """Add the options of all clients."""
+    for option in (
+        click.option("--url", help="The API of a running service, in place of the project here."),
+        click.option("--check", is_flag=True, help="Write nothing; fail if a file is out of date."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.group()
+def client() -> None:
+    """Write clients of the service."""
+
+
+@client.command()
+@click.option("--output", type=click.Path(path_type=Path), help="The file, in place of printing.")
+@source_options
+@click.pass_context
+def typescript(ctx: click.Context, output: Path | None, check: bool, url: str | None) -> None:
+    """Write a typed client, one file of TypeScript."""
+    if check and output is None:
+        raise click.UsageError("--check compares a file: name it with --output.")
+    text = _client(ctx, url).typescript()
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        _write({output: text}, check)
+
+
+@client.command()
+@click.option("--output", type=click.Path(path_type=Path), required=True, help="A file, `*.js`.")
+@source_options
+@click.pass_context
+def javascript(ctx: click.Context, output: Path, check: bool, url: str | None) -> None:
+    """Write a client for pages without a build: JavaScript, with its types beside it."""
+    if output.suffix not in (".js", ".mjs"):
+        raise click.UsageError("--output names a file that ends in .js or .mjs.")
+    made, types = _client(ctx, url), output.with_suffix(f".d{output.suffix.replace('js', 'ts')}")
+    _write({output: made.javascript(), types: made.declarations()}, check)
+
+
+def _client(ctx: click.Context, url: str | None) -> Client:
+    if not url:
+        return Client.of(_read(ctx))
+    content = _fetch(url)
+    try:
+        return Client.of(content)
+    # Whatever is wrong with a document that is not of this service.
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise click.ClickException(
+            f"{url} has a document that Ostiary has not written: {describe_error(error)}"
+        ) from None
+
+
+def _read(ctx: click.Context) -> Part:
+    """Return the document of the project here."""
+    app = ctx.ensure_object(ScriptInfo).load_app()
+    document: Part = app.test_client().get(f"{app.config['REST_API_ROOT']}/{DOCUMENT}").json or {}
+    return document
+
+
+def _fetch(url: str) -> Part:
+    """Return the document of a running service; raise ClickException if there is none."""
+    is_complete = urlsplit(url).path.endswith(f"/{DOCUMENT}")
+    address = url if is_complete else f"{url.rstrip('/')}/{DOCUMENT}"
+    try:
+        with requests.get(address, timeout=TIMEOUT, stream=True) as response:
+            response.raise_for_status()
+            content = response.raw.read(MAX_BYTES + 1, decode_content=True)
+    except requests.RequestException as error:
+        raise click.ClickException(f"{address} cannot be read: {error}") from None
+    if len(content) > MAX_BYTES:
+        raise click.ClickException(f"{address} has more than {MAX_BYTES} bytes.")
+    try:
+        document = json.loads(content)
+    except ValueError:
+        document = None
+    if not isinstance(document, dict) or not {"openapi", "info", "paths"} <= document.keys():
+        raise click.ClickException(f"{address} is no OpenAPI document.")
+    return document
+
+
+def _write(texts: Mapping[Path, str], check: bool) -> None:
+    """Write files, or only check that they have these texts."""
+    for path, text in texts.items():
+        if check:
+            _compare(path, text)
+            continue
+        try:
+            path.write_text(text, encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise click.ClickException(f"{path} cannot be written: {error.strerror}.") from None
+        click.echo(f"Wrote {path}: {len(text.splitlines())} lines.")
+
+
+def _compare(path: Path, text: str) -> None:
+    try:
+        found = path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        found = None
+    if found != text:
+        raise click.ClickException(
+            f"{path} is not up to date: run the command without --check, which writes it."
+        )
+    click.echo(f"{path} is up to date.")

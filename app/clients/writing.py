@@ -1,0 +1,103 @@
+"""Writing a client: its parts, from the document of a service, in TypeScript and in JavaScript."""
+
+from dataclasses import dataclass
+
+from . import errors, runtime
+from .document import Document, Part
+from .endpoints import Endpoints
+from .layout import line
+from .models import Models
+from .names import Names, comment, key, quoted
+
+HEAD = """\
+// The API of {title}. Written by `ostiary client {language}`: after a change of the models,
+// write it again in place of changing it.
+"""
+# What the written file declares itself.
+OWN_NAMES = ("Client", "Calls", "T")
+CREATION = "/** Return a client of the service at an address. */"
+BATCH = """\
+  /** Make all calls of a function in one transaction: all of them, or none. */
+  batch<const R extends readonly Promise<unknown>[]>(
+    build: (calls: Calls) => R,
+  ): Promise<{ -readonly [N in keyof R]: Awaited<R[N]> }>;"""
+LOGIN = "  /** Return the address that a browser opens to log in by a provider. */"
+
+
+@dataclass(frozen=True)
+class Client:
+    """The parts of a client that differ between services."""
+
+    title: str
+    # The declarations of types, and the entries of the table that calls are made from.
+    types: list[list[str]]
+    table: list[str]
+    # The arguments after the options, from which the client is made.
+    arguments: str
+
+    @classmethod
+    def of(cls, content: Part) -> "Client":
+        """Return the client of the service that a document describes."""
+        document = Document(content)
+        operations = list(document.operations())
+        names = Names({*runtime.taken_names(), *OWN_NAMES})
+        models = Models(document, operations, names)
+        endpoints = Endpoints(document, operations, models, names)
+        calls = list(endpoints.written())
+        types = [
+            errors.written(document, operations, models.types),
+            *models.written(),
+            # Those that the others use.
+            *models.types.written(),
+            *calls,
+            _client_type(document),
+        ]
+        logins = [f"{key(name)}: {quoted(path)}" for name, path in sorted(document.logins.items())]
+        more = f", {{ {', '.join(logins)} }}" if logins else ""
+        return cls(comment(document.title), types, endpoints.table(), f"COLLECTIONS{more}")
+
+    def typescript(self) -> str:
+        """Return the client as one file of TypeScript."""
+        table = ["const COLLECTIONS: Record<string, CollectionCalls> = {", *self.table]
+        creation = [
+            CREATION,
+            "export function createClient(options: ClientOptions): Client {",
+            f"  return makeClient(options, {self.arguments}) as Client;",
+            "}",
+        ]
+        texts = [runtime.text("runtime.ts"), runtime.text("filters.ts")]
+        return self._join("typescript", texts, [*self.types, table, creation])
+
+    def javascript(self) -> str:
+        """Return the client as a module of JavaScript."""
+        creation = [
+            CREATION,
+            "export function createClient(options) {",
+            f"  return makeClient(options, {self.arguments});",
+            "}",
+        ]
+        table = ["const COLLECTIONS = {", *self.table]
+        return self._join("javascript", [runtime.text("runtime.js")], [table, creation])
+
+    def declarations(self) -> str:
+        """Return the types of the module of JavaScript."""
+        creation = [
+            CREATION,
+            "export declare function createClient(options: ClientOptions): Client;",
+        ]
+        texts = [runtime.text("runtime.d.ts"), runtime.text("filters.ts")]
+        return self._join("javascript", texts, [*self.types, creation])
+
+    def _join(self, language: str, texts: list[str], parts: list[list[str]]) -> str:
+        head = HEAD.format(title=self.title, language=language)
+        return "\n".join([head, *texts, *("\n".join([*part, ""]) for part in parts)])
+
+
+def _client_type(document: Document) -> list[str]:
+    lines = ["export interface Client extends ClientBase, Calls {"]
+    if document.has_batch:
+        lines += BATCH.splitlines()
+    if document.logins:
+        providers = " | ".join(map(quoted, sorted(document.logins)))
+        lines += [LOGIN, *line(f"loginUrl(provider: {providers}): string;", "  ")]
+    return [*lines, "}"]

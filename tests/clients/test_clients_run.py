@@ -1,0 +1,197 @@
+"""Clients in node and in Chromium call a service as their types say, on both databases."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from tests.conftest import PASSWORD
+from tests.support.live import serve_app
+from tests.support.ports import free_port
+from tests.support.shop import JSON, Shops
+
+from .applications import everything, served
+from .unreliable import unreliable_service
+
+pytestmark = pytest.mark.live
+
+# What a page may do that has the client: a strict policy, without inline scripts and `eval`.
+POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'"
+PAGE = "<!doctype html><title>Shop</title>"
+NOT_FOUND = [404, "MODEL_NOT_FOUND", {}]
+# What `programs/shop.ts` sees.
+EXPECTED = {
+    "named": [{"name": "Desk"}, {"name": "Lamp"}],
+    "included": [["Lamp", 1, 0]],
+    "deep": [["Desk", {"height": 70}, False]],
+    "pages": [["Lamp"], ["Desk"]],
+    "batch": [3, True, "paid"],
+    "items": [["Lamp", 3], ["Desk", 1]],
+    "second": 1,
+    "total": {"total": "136.50"},
+    "sums": [
+        {"product.name": "Lamp", "pieces": 3, "lines": 1},
+        {"product.name": "Desk", "pieces": 1, "lines": 1},
+    ],
+    "sent": "sent",
+    "refused": [
+        "TypeError",
+        [412, "PRECONDITION_FAILED", {}],
+        "TypeError",
+        NOT_FOUND,
+        NOT_FOUND,
+        "TypeError",
+        "AbortError",
+    ],
+    "messages": ["name"],
+    "orders": 1,
+    "loggedOut": [401, "AUTHORIZATION_REQUIRED", {}],
+    "invalid": [401, "AUTHORIZATION_REQUIRED", {}],
+    "codes": ["TypeError", "AUTHORIZATION_REQUIRED", "AUTHORIZATION_REQUIRED"],
+}
+
+
+@pytest.fixture(scope="module")
+def shops(tmp_path_factory):
+    with Shops(JSON, tmp_path_factory.mktemp("shop")) as shops:
+        yield shops
+
+
+@pytest.fixture
+def url(shops, database_url, api, runner):
+    """The address of a shop with a clerk."""
+    api.register("clerk@example.com")
+    runner.invoke(args=["roles", "grant", "clerk@example.com", "clerk"])
+    with shops.get(database_url) as shop, serve_app(shop.app) as url:
+        yield url
+
+
+def run_in_node(built, program, *values):
+    """Run a program; return what it has seen."""
+    done = subprocess.run(
+        ["node", built / "node.js", program, *values],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def run_in_browser(compiled, browser):
+    """Return a function that runs a program in a page of a service with a strict policy."""
+    with browser.new_context() as context:
+        page = context.new_page()
+        # A call that hangs ends with an error.
+        page.set_default_timeout(60_000)
+        problems = []
+        page.on("pageerror", lambda error: problems.append(str(error)))
+
+        def serve(route):
+            path = compiled.folder / "built" / route.request.url.partition("/program/")[2]
+            kind = "text/javascript" if path.suffix == ".js" else "text/html"
+            text = path.read_text() if path.suffix == ".js" else PAGE
+            headers = {"Content-Security-Policy": POLICY, "Content-Type": kind}
+            route.fulfill(body=text, headers=headers)
+
+        page.route("**/program/**", serve)
+
+        def run(url, program, *values):
+            page.goto(f"{url}/program/page")
+            call = f"async (values) => (await import('/program/{program}.js')).run(...values)"
+            seen = page.evaluate(call, list(values))
+            assert problems == []
+            return seen
+
+        yield run
+
+
+def check_shop(seen, email):
+    assert seen.pop("user") == [email, email, True]
+    assert seen.pop("customer") == {"email": email}
+    failed = seen.pop("failed")
+    assert failed[:2] == [422, "VALIDATION_ERROR"]
+    assert failed[2]["request"] == 1
+    assert seen.pop("token") in (None, "a" * 64)
+    assert seen == EXPECTED
+
+
+@pytest.mark.both_databases
+def test_a_client_in_node_does_what_its_types_say(compiled, url):
+    seen = run_in_node(compiled.folder / "built", "shop", f"{url}/api", "ada@example.com", PASSWORD)
+
+    check_shop(seen, "ada@example.com")
+
+
+@pytest.mark.both_databases
+def test_a_client_in_a_browser_does_what_its_types_say(run_in_browser, url):
+    seen = run_in_browser(url, "shop", "/api", "ada@example.com", PASSWORD)
+
+    check_shop(seen, "ada@example.com")
+
+
+def test_what_the_document_shows_works(compiled, url):
+    values = (f"{url}/api", "clerk@example.com", PASSWORD)
+
+    seen = run_in_node(compiled.folder / "built", "documented", *values)
+
+    assert seen.pop("problems").keys() == {"sku"}
+    assert seen == {
+        "done": "done",
+        "lamp": "on sale",
+        "dear": [{"name": "Lamp", "price": "60.00"}],
+        "order": "open: 2",
+        "customers": ["clerk@example.com: 1"],
+        "names": ["Desk", "Lamp"],
+    }
+
+
+def test_a_client_in_javascript_does_the_same(compiled, sqlite_url, shops, api, runner, tmp_path):
+    api.register("clerk@example.com")
+    runner.invoke(args=["roles", "grant", "clerk@example.com", "clerk"])
+    built = shutil.copytree(compiled.folder / "built", tmp_path / "built")
+    shutil.copy(compiled.folder / "package.json", tmp_path)
+    shutil.copy(compiled.folder / "plain" / "shop.js", built / "clients" / "shop.js")
+
+    with shops.get(sqlite_url) as shop, serve_app(shop.app) as url:
+        seen = run_in_node(built, "shop", f"{url}/api", "ada@example.com", PASSWORD)
+
+    check_shop(seen, "ada@example.com")
+
+
+def test_calls_that_are_safe_are_repeated_and_none_waits_for_ever(compiled):
+    with unreliable_service() as server:
+        url = f"http://127.0.0.1:{server.server_port}/api"
+        closed = f"http://127.0.0.1:{free_port()}/api"
+        seen = run_in_node(compiled.folder / "built", "unreliable", url, closed)
+
+    assert seen["repeated"] == [2, ""]
+    assert seen["refused"] == [503, "TOO_MANY_REQUESTS", 0]
+    assert seen["repeatable"] == [2, ""]
+    assert seen["far"] == [503, "TOO_MANY_REQUESTS", 3600]
+    assert seen["broken"] == [500, "TOO_MANY_REQUESTS", None]
+    assert seen["slow"] == [0, "TIMEOUT", None]
+    assert "AbortError" in seen["stopped"]
+    assert seen["closed"] == [0, "NETWORK_ERROR", None]
+    assert seen["odd"] == [[200, None, None], [502, None, None]]
+    assert seen["pages"] == [[1, ""], [2, "skip=1"]]
+
+
+def test_a_browser_uploads_with_progress_and_a_cookie(run_in_browser, sqlite_url, api, tmp_path):
+    api.register()
+    port = free_port()
+    settings = {**everything(tmp_path), "PUBLIC_URL": f"http://localhost:{port}"}
+    with served(tmp_path, sqlite_url, **settings) as app, serve_app(app, port):
+        seen = run_in_browser(settings["PUBLIC_URL"], "files", "/api", "ada@example.com", PASSWORD)
+
+    assert seen == {
+        "container": "notes",
+        "stored": "note.txt",
+        "progress": True,
+        "listed": [["note.txt", 100_000]],
+        "bytes": 100_000,
+        "token": None,
+    }
