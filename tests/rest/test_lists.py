@@ -18,6 +18,8 @@ FILTERS = [
     {"where": {"title": {"like": "a%"}, "desc": None}, "order": "created DESC"},
     {"where": {"created": {"gt": "2026-01-02T03:04:05.680Z"}}, "skip": 3},
     {"where": {"or": [{"id": {"inq": [1, 2]}}, {"id": {"between": [10, 12]}}]}},
+    {"where": {"title": {"nin": ["a", "50 %"]}, "id": {"inq": [1, 2, 3, 4, 5]}}},
+    {"where": {"title": {"nin": []}}},
     {"fields": ["title", "isComplete"], "include": "owner"},
     {"limit": 0},
 ]
@@ -47,8 +49,7 @@ def test_a_list_is_the_same_however_often_it_is_asked_for(find, rows, prepared, 
     assert first.json
     assert [each.json for each in others] == [first.json] * 2
     assert {each.headers.get("Link") for each in others} == {first.headers.get("Link")}
-    # SQLAlchemy writes lists of values into the statement.
-    count = 0 if "inq" in json.dumps(filter_) else 1 + ("include" in (filter_ or {}))
+    count = 1 + ("include" in (filter_ or {}))
     assert len(prepared) == 2 * count
     assert len(set(prepared)) == count
 

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from flask import current_app
 from sqlalchemy import ColumnElement, Connection, Result
-from sqlalchemy.sql.visitors import iterate
 
 from app.access.policy import Grant
 from app.database.columns import AnyColumn
@@ -210,20 +209,17 @@ class KeptStatement:
         own, general = grant.only_own and self._owner is not None, related.general
         if not in_parts and general is not None and (own or not grant.scope(self._owner)):
             version = own, general
-            if version in self._executed and (prepared := _prepare(self, version)):
-                return prepared.read({**values, OWNER: grant.user_id}, read)
+            if version in self._executed:
+                return _prepare(self, version).read({**values, OWNER: grant.user_id}, read)
             self._executed.add(version)
         statement = self._build(grant.scope(self._owner), related)
         return read_rows(self._reader, statement, values, characters, read)
 
-    def prepare(self, version: tuple[bool, GeneralGrants]) -> PreparedStatement | None:
-        """Compile a version of it; None if impossible."""
+    def prepare(self, version: tuple[bool, GeneralGrants]) -> PreparedStatement:
+        """Compile a version of it."""
         own, general = version
         permitted = (OWN_ROWS if own else ALL_ROWS).scope(self._owner)
-        statement = self._build(permitted, RelatedGrants(dict(general), general))
-        # SQLAlchemy writes lists of values into a statement at each execution.
-        has_lists = any(getattr(part, "expanding", False) for part in iterate(statement))
-        return None if has_lists else self._reader.prepare(statement)
+        return self._reader.prepare(self._build(permitted, RelatedGrants(dict(general), general)))
 
 
 _prepare = lru_cache(maxsize=MAX_STATEMENTS)(KeptStatement.prepare)
