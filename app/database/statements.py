@@ -54,6 +54,10 @@ class PreparedStatement:
         """Execute it with these values; return the first row as a named tuple, or None."""
         return self._execute(values, first)
 
+    def all(self, values: Mapping[str, object]) -> list[Any]:
+        """Execute it with these values; return all rows as named tuples."""
+        return self._execute(values, partial(read_cursor, list))
+
     def read(self, values: Mapping[str, object], read: Callable[[Iterator[Any]], Result]) -> Result:
         """Execute it with these values; return the result of a function of its rows, named tuples.
 
@@ -135,7 +139,7 @@ def _execute(
 class RowReader(Protocol):
     """Runs statements that read rows of models."""
 
-    def prepare(self, statement: Select[Any]) -> PreparedStatement:
+    def prepare(self, statement: PreparableStatement) -> PreparedStatement:
         """Return a prepared statement that reads rows."""
 
     def read(self, work: Work[Result]) -> Result:
@@ -151,7 +155,7 @@ class RowReader(Protocol):
 class PrimaryReader:
     """Runs statements that read rows of models on the same server as all others."""
 
-    def prepare(self, statement: Select[Any]) -> PreparedStatement:
+    def prepare(self, statement: PreparableStatement) -> PreparedStatement:
         """Return a prepared statement."""
         return PreparedStatement(statement)
 

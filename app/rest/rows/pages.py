@@ -20,6 +20,7 @@ from app.access.policy import Grant
 from app.database.columns import AnyColumn
 from app.database.connections import PARTITION
 from app.database.dialects import reads_whole_results
+from app.database.ids import ObjectId, TextId, UuidId
 from app.database.session import connection, db, transaction
 from app.database.statements import PreparedStatement, RowReader
 from app.errors import DatabaseTimeout, InvalidFilter
@@ -108,6 +109,15 @@ def size_of_names(names: Iterable[str], filter_: Filter) -> int:
     """Return the approximate bytes of a row's JSON without its texts, with names of includes."""
     selected = names if filter_.fields is None else filter_.fields
     return sum(PROPERTY_SIZE + len(name) for name in chain(selected, filter_.include))
+
+
+def text_places(columns: Iterable[AnyColumn]) -> list[int]:
+    """Return the positions of columns with text, ids included."""
+    return [
+        place
+        for place, column in enumerate(columns)
+        if is_text(column) or isinstance(column.type, TextId | UuidId | ObjectId)
+    ]
 
 
 @dataclass

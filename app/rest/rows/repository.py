@@ -3,7 +3,7 @@
 from collections import namedtuple
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from sqlalchemy import (
@@ -25,18 +25,19 @@ from sqlalchemy import (
 from app.access.policy import Grant
 from app.database.columns import AnyColumn
 from app.database.dialects import count_on_after
-from app.database.ids import ObjectId, TextId, UuidId, new_id
+from app.database.ids import new_id
 from app.database.session import connection, db, transaction
-from app.database.statements import PRIMARY, PreparedStatement, RowReader
+from app.database.statements import PRIMARY, PreparableStatement, PreparedStatement, RowReader
 from app.errors import TooManyRows
 from app.ids import Id
 from app.rest.filters import sql
-from app.rest.filters.columns import is_json, is_text
+from app.rest.filters.columns import is_json
 from app.rest.filters.tree import Filter
 
+from .built import complete, defaults_in_python, execute_built, on_update_in_python, prepare_built
 from .dependents import have_dependents, released_dependents
 from .grants import RelatedGrants, Relations
-from .pages import Page, RowSize, max_characters, read_page, read_rows, size_of_names
+from .pages import Page, RowSize, max_characters, read_page, read_rows, size_of_names, text_places
 from .values import Condition, Conditions, Element, NewRow, Row, Statement, Values
 
 # Created once; a number would become a parameter of each query.
@@ -92,11 +93,7 @@ class Repository:
         self.owner = owner
         self._table_columns: Mapping[str, AnyColumn] = inspect(model).columns
         self.key = self._table_columns["id"]
-        self._text_columns = [
-            place
-            for place, column in enumerate(self.columns)
-            if is_text(column) or isinstance(column.type, TextId | UuidId | ObjectId)
-        ]
+        self._text_columns = text_places(self.columns)
         self._json_columns = [place for place, column in enumerate(self.columns) if is_json(column)]
         # The columns of text and JSON.
         self._max_characters = {
@@ -104,8 +101,6 @@ class Repository:
         }
         self._by_id = self.key.asc()
         self._all_rows: Statement = select(*self.columns).where(*restriction)
-        # One statement for each combination of columns with values.
-        self._insert_statement = lru_cache(maxsize=64)(self._make_insert)
 
     def scope(self, grant: Grant) -> Conditions:
         """Return the conditions for rows that a grant covers."""
@@ -190,12 +185,11 @@ class Repository:
 
     def get(self, row_id: Id, conditions: Conditions) -> Row | None:
         """Return one row within these conditions, or None."""
-        conditions = list(conditions)
-        if not conditions:
+        if not (chosen := [*conditions]):
             row: Row | None = self._row_by_id.first({"row": row_id})
             return row
-        statement = self._all_rows.where(self.key == row_id, *conditions)
-        return self.reader.read(lambda database: database.execute(statement).first())
+        chosen.append(self.by_id(row_id))
+        return next(iter(execute_built(self.reader, self._selected, chosen)), None)
 
     def read(self, row_id: Id, grant: Grant) -> Row | None:
         """Return one row that a grant covers, or None."""
@@ -220,9 +214,14 @@ class Repository:
 
     def lock_all(self, conditions: Conditions, most: int) -> Sequence[Row]:
         """Return up to `limit` rows within these conditions by id, locked as by `lock`."""
-        statement = self._all_rows.where(*conditions).order_by(self._by_id).limit(most)
-        with connection() as database:
-            return database.execute(statement.with_for_update()).all()
+        return execute_built(PRIMARY, self._locked, conditions, parameters={"limit_": most})
+
+    def _selected(self, conditions: Conditions, _values: Values) -> Statement:
+        return self._all_rows.where(*conditions)
+
+    def _locked(self, conditions: Conditions, _values: Values) -> Statement:
+        chosen = self._all_rows.where(*conditions).order_by(self._by_id)
+        return chosen.limit(LIMIT).with_for_update()
 
     def count(self, conditions: Conditions, filter_: Filter | None = None) -> int:
         """Return the number of rows within the conditions that a filter selects."""
@@ -262,7 +261,7 @@ class Repository:
     def _insert(self, items: Sequence[Values]) -> Sequence[Row]:
         if len(items) == 1:
             values = self.with_defaults(items[0])
-            return [self._insert_statement(tuple(values)).first(values)]
+            return [prepare_built(PRIMARY.prepare, self._inserted, (), tuple(values)).first(values)]
         given = [{**self._new_id(), **item} for item in items]
         has_ids = all("id" in item for item in given)
         # Only the ORM supports rows that set different columns.
@@ -276,9 +275,10 @@ class Repository:
 
     def update(self, conditions: Conditions, values: Values) -> Sequence[Row]:
         """Change every row that meets the conditions; return the changed rows."""
-        with connection() as database:
-            changed = self._update(conditions, values).returning(*self.columns)
-            return database.execute(changed).all()
+        if self._on_update is None:
+            with connection() as database:
+                return database.execute(self._updated(conditions, values)).all()
+        return execute_built(PRIMARY, self._updated, conditions, complete(values, self._on_update))
 
     def replace(self, conditions: Conditions, values: Values) -> Sequence[Row]:
         """Replace every row that meets the conditions by complete values; return the new rows."""
@@ -310,24 +310,31 @@ class Repository:
         return ids
 
     def _update(self, conditions: Conditions, values: Values) -> Update:
-        changes = {self._table_columns[name]: value for name, value in values.items()}
-        return update(self.key.table).where(*conditions, *self.restriction).values(changes)
+        changed = update(self.key.table).where(*conditions, *self.restriction)
+        return changed.values(self._by_column(values))
+
+    def _by_column(self, values: Values) -> dict[Any, Any]:
+        return {self._table_columns[name]: value for name, value in values.items()}
+
+    def _inserted(self, _conditions: Conditions, values: Values) -> PreparableStatement:
+        return insert(self.key.table).values(self._by_column(values)).returning(*self.columns)
+
+    def _updated(self, conditions: Conditions, values: Values) -> PreparableStatement:
+        return self._update(conditions, values).returning(*self.columns)
+
+    def _deleted(self, conditions: Conditions, _values: Values) -> PreparableStatement:
+        return delete(self.key.table).where(*conditions, *self.restriction).returning(self.key)
 
     def delete(self, conditions: Conditions) -> int:
         """Delete the rows that meet the conditions; return their number.
 
         Raises TooManyDependents.
         """
-        chosen = [*conditions, *self.restriction]
+        chosen = [*conditions]
         if not have_dependents(self.key.table.name):
-            return self._delete(chosen)
-        with transaction(), released_dependents(self.key, chosen):
-            return self._delete(chosen)
-
-    def _delete(self, conditions: Conditions) -> int:
-        statement = delete(self.key.table).where(*conditions).returning(self.key)
-        with connection() as database:
-            return len(database.scalars(statement).all())
+            return len(execute_built(PRIMARY, self._deleted, chosen))
+        with transaction(), released_dependents(self.key, [*chosen, *self.restriction]):
+            return len(execute_built(PRIMARY, self._deleted, chosen))
 
     def from_entities(self, entities: Iterable[object]) -> list[Row]:
         """Return entities as the row tuples that the other methods return."""
@@ -375,11 +382,12 @@ class Repository:
         defaults = {name: column.default for name, column in self._table_columns.items()}
         if self._new_id():
             defaults["id"] = ColumnDefault(lambda: new_id(self.key.type))
-        return {
-            name: default
-            for name, default in defaults.items()
-            if default is not None and (default.is_scalar or default.is_callable)
-        }
+        return defaults_in_python(defaults)
+
+    @cached_property
+    def _on_update(self) -> Mapping[str, Any] | None:
+        """The values that SQLAlchemy sets in Python at each change, as in `on_update_in_python`."""
+        return on_update_in_python(self._table_columns)
 
     def _new_id(self) -> Values:
         """Return the id of a new row; empty if the database generates it."""
@@ -387,14 +395,4 @@ class Repository:
 
     def with_defaults(self, values: Values) -> Values:
         """Return the values of a new row with the defaults that SQLAlchemy sets in Python."""
-        missing = {
-            name: default.arg(None) if default.is_callable else default.arg
-            for name, default in self._defaults.items()
-            if name not in values
-        }
-        return {**values, **missing}
-
-    def _make_insert(self, names: tuple[str, ...]) -> PreparedStatement:
-        """Return the statement that inserts one row with values for these columns."""
-        values: dict[Any, Any] = {self._table_columns[name]: bindparam(name) for name in names}
-        return PreparedStatement(insert(self.key.table).values(values).returning(*self.columns))
+        return complete(values, self._defaults)
