@@ -108,6 +108,40 @@ def test_the_rows_of_a_relation_are_those_of_each_parent_and_caller(api, token, 
 
 
 @pytest.mark.both_databases
+def test_rows_are_counted_for_each_caller_and_parent(api, token, runner, prepared):
+    bob = api.logged_in("bob@example.com")
+    for title, owner in [("a", token), ("b", token), ("c", bob)]:
+        api("POST", "/todos", {"title": title}, token=owner)
+    runner.invoke(args=["roles", "grant", "bob@example.com", "admin"])
+
+    def count(path, token, **where):
+        query = {"where": json.dumps(where)} if where else {}
+        return api("GET", f"{path}/count", token=token, query_string=query).json["count"]
+
+    def total(path, token):
+        query = {"filter": '{"limit":1}', "count": "true"}
+        return api("GET", path, token=token, query_string=query).headers["X-Total-Count"]
+
+    for _ in range(3):
+        assert [count("/todos", each) for each in (token, bob)] == [2, 3]
+        assert [count("/users/1/todos", each) for each in (token, bob)] == [2, 2]
+        assert [count("/users/2/todos", bob), count("/users/2/todos", bob, title="a")] == [1, 0]
+        assert [count("/todos", each, title="a") for each in (token, bob)] == [1, 1]
+        assert [count("/todos", each, title={"inq": ["a", "c"]}) for each in (token, bob)] == [1, 2]
+        assert [total("/todos", each) for each in (token, bob)] == ["2", "3"]
+        assert total("/users/1/todos", bob) == "2"
+    api("DELETE", "/todos/1", token=token)
+    assert [count("/todos", token), count("/users/1/todos", bob), total("/todos", bob)] == [
+        1,
+        1,
+        "2",
+    ]
+    # Three wheres and a page with its count, for an owner and an admin; and the same of a parent,
+    # where nobody has requested some.
+    assert len(set(prepared)) == 15
+
+
+@pytest.mark.both_databases
 def test_the_rows_of_a_relation_through_a_model_are_those_of_each_parent(clinic, prepared):
     for number in (1, 2):
         clinic("POST", "/physicians", {"name": f"Dr. {number}"})

@@ -99,7 +99,6 @@ class Repository:
         self._max_characters = {
             name: most for name, column in properties.items() if (most := max_characters(column))
         }
-        self._by_id = self.key.asc()
         self._all_rows: Statement = select(*self.columns).where(*restriction)
 
     def scope(self, grant: Grant) -> Conditions:
@@ -173,7 +172,7 @@ class Repository:
     def order(self, filter_: Filter, related: RelatedGrants | None = None) -> list[Element]:
         """Return the columns to order by, ending with the id, so that pages do not overlap."""
         found = self.relations.sql(filter_, related)
-        return [*sql.orders(filter_.order, self._properties, found), self._by_id]
+        return [*sql.orders(filter_.order, self._properties, found), self.key.asc()]
 
     def columns_for(self, filter_: Filter) -> list[Element]:
         """Return the columns to select; NULL for text and JSON that the filter leaves out."""
@@ -220,15 +219,18 @@ class Repository:
         return self._all_rows.where(*conditions)
 
     def _locked(self, conditions: Conditions, _values: Values) -> Statement:
-        chosen = self._all_rows.where(*conditions).order_by(self._by_id)
+        chosen = self._all_rows.where(*conditions).order_by(self.key.asc())
         return chosen.limit(LIMIT).with_for_update()
 
     def count(self, conditions: Conditions, filter_: Filter | None = None) -> int:
         """Return the number of rows within the conditions that a filter selects."""
-        counted = select(func.count()).select_from(self.key.table)
-        filtered = self.conditions(filter_) if filter_ else ()
-        statement = counted.where(*conditions, *filtered, *self.restriction)
-        return self.reader.read(lambda database: database.scalar(statement)) or 0
+        chosen = [*conditions, *(self.conditions(filter_) if filter_ else ())]
+        return int(execute_built(self.reader, self.count_statement, chosen)[0].number)
+
+    def count_statement(self, conditions: Conditions, _values: Values | None = None) -> Statement:
+        """Return the statement for the number of rows within conditions."""
+        counted = select(func.count().label("number")).select_from(self.key.table)
+        return counted.where(*conditions, *self.restriction)
 
     def prepare_insert(self, items: Sequence[Values]) -> Sequence[NewRow]:
         """Return the values that `insert` stores for new rows; called before any transaction.
