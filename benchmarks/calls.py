@@ -17,7 +17,17 @@ from tests.support.postgres_proxy import Traffic, counted
 
 from . import stack
 from .data import fill
-from .kinds import GET, POST
+from .kinds import (
+    COUNT,
+    COUNTED_LIST,
+    DELETE,
+    GET,
+    LIST,
+    PATCH,
+    POST,
+    PUT,
+    RELATED,
+)
 from .load import Request
 from .peers import APPLICATIONS
 from .tables import Table, publish
@@ -39,6 +49,10 @@ VARIANTS = {
         "APP_LOGIN_CODE_KEYS": json.dumps(["k" * 32]),
     },
 }
+
+# Requests of which only Ostiary's are counted.
+OTHERS = LIST, COUNTED_LIST, COUNT, RELATED, PATCH, PUT, DELETE
+COLUMNS = "calls", "in Python", "statements", "round trips"
 
 
 @dataclass(frozen=True)
@@ -71,11 +85,16 @@ def _tables() -> Iterator[Table]:
         applications = {name: (target, {}) for name, target in APPLICATIONS.items()}
         applications |= {name: ("wsgi:app", settings) for name, settings in VARIANTS.items()}
         for request in GET, POST:
-            table = Table(request.name, ["calls", "in Python", "statements", "round trips"])
+            table = Table(request.name, COLUMNS)
             for name, (target, settings) in applications.items():
                 counts = _in_own_process(target, request, {**environment, **settings})
                 table.rows.append([name, *astuple(counts)])
             yield table
+        others = Table("Ostiary", COLUMNS)
+        for request in OTHERS:
+            counts = _in_own_process("wsgi:app", request, environment)
+            others.rows.append([request.name, *astuple(counts)])
+        yield others
 
 
 def _in_own_process(target: str, request: Request, environment: Mapping[str, str]) -> Counts:
@@ -91,14 +110,19 @@ def count(target: str, request: Request, environment: Mapping[str, str]) -> Coun
         os.environ["DATABASE_URL"] = traffic.url
         module, _, name = target.partition(":")
         app = getattr(importlib.import_module(module), name)
-        for _ in range(WARM_UP):
-            respond(app, environ(request, request.first))
-        each = [_count_one(app, request, traffic) for _ in range(COUNTED)]
+        # What is deleted is another row each time.
+        step = 1 if request.method == "DELETE" else 0
+        rows = [request.first + step * number for number in range(WARM_UP + COUNTED)]
+        for row in rows[:WARM_UP]:
+            respond(app, environ(request, row))
+        each = [_count_one(app, environ(request, row), traffic) for row in rows[WARM_UP:]]
     return Counts(*map(median_low, zip(*each, strict=True)))
 
 
-def _count_one(app: Callable[..., Any], request: Request, traffic: Traffic) -> tuple[int, ...]:
-    prepared, events = environ(request, request.first), Counter[str]()
+def _count_one(
+    app: Callable[..., Any], prepared: dict[str, Any], traffic: Traffic
+) -> tuple[int, ...]:
+    events = Counter[str]()
     traffic.messages.clear()
 
     def profile(_frame: object, event: str, _argument: object) -> None:

@@ -24,6 +24,14 @@ LIST = Request("GET /todos?filter=", "GET", OPEN, 1, ROWS)
 HUNDRED = filtered("/api/todos", where={"isComplete": False}, limit=100)
 LONG_LIST = Request("GET /todos?filter=, 100 rows", "GET", HUNDRED, 1, ROWS)
 POST = Request("POST /todos", "POST", "/api/todos", 0, 0, {"title": "Buy milk"})
+COUNTED_LIST = Request(f"{LIST.name}&count=true", "GET", f"{OPEN}&count=true", 1, ROWS)
+COUNT = Request("GET /todos/count", "GET", "/api/todos/count", 1, ROWS)
+OF_PARENT = filtered("/api/users/1/todos", where={"isComplete": False}, limit=20)
+RELATED = Request("GET /users/1/todos?filter=", "GET", OF_PARENT, 1, ROWS)
+CHANGE = {"title": "Buy bread", "isComplete": True}
+PATCH = Request("PATCH /todos/{id}", "PATCH", "/api/todos/{id}", 1, ROWS, CHANGE)
+PUT = Request("PUT /todos/{id}", "PUT", "/api/todos/{id}", 1, ROWS, CHANGE)
+DELETE = Request("DELETE /todos/{id}", "DELETE", "/api/todos/{id}", 1, ROWS)
 LOGIN = Request(
     "POST /users/login",
     "POST",

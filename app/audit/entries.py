@@ -9,10 +9,11 @@ from functools import partial
 from typing import Self
 
 from flask import Flask, current_app
-from sqlalchemy import func, insert, or_, select
+from sqlalchemy import Integer, bindparam, func, insert, inspect, or_, select
 
 from app.database.purging import delete_batch, purge_all, purger
 from app.database.session import connection, db, transaction
+from app.database.statements import PreparedStatement
 from app.ids import Id
 from app.observability.origin import current_origin
 from app.signals import audited, emit_after_commit
@@ -26,6 +27,22 @@ MAX_ATTEMPTS = 1000
 ACTION_NAME = re.compile(rf"[A-Za-z0-9-]{{1,{MAX_ACTION}}}", re.ASCII)
 # The `reason` of a failed login by a user whose email is not verified.
 UNVERIFIED_EMAIL = "unverified email"
+COLUMNS = inspect(AuditRecord).columns
+# Inserts one record, as most actions do.
+INSERT = PreparedStatement(
+    insert(AuditRecord)
+    .values({name: bindparam(name) for name, column in COLUMNS.items() if column is not COLUMNS.id})
+    .returning(COLUMNS.id)
+)
+# Counts up to `most` records of an action since a time.
+RECENT = PreparedStatement(
+    select(func.count().label("number")).select_from(
+        select(COLUMNS.id)
+        .where(COLUMNS.action == bindparam("action"), COLUMNS.time > bindparam("since"))
+        .limit(bindparam("most", type_=Integer))
+        .subquery()
+    )
+)
 
 
 class Action(StrEnum):
@@ -185,10 +202,11 @@ def _insert(
         "request_id": origin.request_id,
     }
     rows = [{**common, "user_id": user_id, "details": details} for user_id, details in about]
-    if not rows:
-        return
-    with connection() as database:
-        database.execute(insert(AuditRecord), rows)
+    if len(rows) == 1:
+        INSERT.first({**rows[0], "time": now()})
+    elif rows:
+        with connection() as database:
+            database.execute(insert(AuditRecord), rows)
 
 
 def record_attempt(action: str, user_id: Id | None = None, **details: object) -> None:
@@ -199,13 +217,8 @@ def record_attempt(action: str, user_id: Id | None = None, **details: object) ->
     _announce(action, details)
     if not _is_enabled():
         return
-    an_hour_ago = now() - timedelta(hours=1)
-    recent = select(AuditRecord.id).where(
-        AuditRecord.action == action, AuditRecord.time > an_hour_ago
-    )
-    counted = recent.limit(MAX_ATTEMPTS).subquery()
-    with connection() as database:
-        count = database.scalar(select(func.count()).select_from(counted)) or 0
+    since = now() - timedelta(hours=1)
+    count = RECENT.first({"action": action, "since": since, "most": MAX_ATTEMPTS}).number
     if count == MAX_ATTEMPTS - 1:
         details["limitReached"] = True
     if count < MAX_ATTEMPTS:

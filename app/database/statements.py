@@ -16,7 +16,16 @@ from sqlalchemy.sql.dml import ReturningDelete, ReturningInsert, ReturningUpdate
 
 from app.state import AppState
 
-from .connections import Compiled, ReadCursor, Result, execute_alone, fetch, first, read_cursor
+from .connections import (
+    Compiled,
+    Convert,
+    ReadCursor,
+    Result,
+    execute_alone,
+    fetch,
+    first,
+    read_cursor,
+)
 from .faults import is_read_only
 from .session import connection, engines, may_repeat, open_connection
 
@@ -44,6 +53,10 @@ class PreparedStatement:
     def first(self, values: Mapping[str, object]) -> Any:
         """Execute it with these values; return the first row as a named tuple, or None."""
         return self._execute(values, first)
+
+    def all(self, values: Mapping[str, object]) -> list[Any]:
+        """Execute it with these values; return all rows as named tuples."""
+        return self._execute(values, partial(read_cursor, list))
 
     def read(self, values: Mapping[str, object], read: Callable[[Iterator[Any]], Result]) -> Result:
         """Execute it with these values; return the result of a function of its rows, named tuples.
@@ -77,25 +90,27 @@ class PreparedStatement:
 def _compile(statement: Any, dialect: Dialect) -> Compiled:
     """Compile the statement, and collect the processors of its types."""
     compiled: SQLCompiler = statement.compile(dialect=dialect)
+    # Lists of values are written into the statement, so that each value is a parameter.
+    given = {name: None for parameter, name in compiled.bind_names.items() if parameter.required}
+    expanded = compiled.construct_expanded_state(given)
     columns = statement.exported_columns
-    binders = {
-        name: convert
-        for name, parameter in compiled.binds.items()
-        if (convert := parameter.type.dialect_impl(dialect).bind_processor(dialect))
-    }
-    fixed = {
-        name: binders[name](value) if name in binders else value
-        for name, parameter in compiled.binds.items()
-        if (value := parameter.effective_value) is not None
-    }
-    sql, positions = compiled.string, compiled.positiontup
+    binders, fixed = dict[str, Convert](), dict[str, object]()
+    for parameter, name in compiled.bind_names.items():
+        convert = parameter.type.dialect_impl(dialect).bind_processor(dialect)
+        for each in expanded.parameter_expansion.get(name, [name]):
+            value = expanded.parameters[each]
+            if value is not None or each != name:
+                fixed[each] = convert(value) if convert else value
+            elif convert:
+                binders[each] = convert
+    sql, positions = expanded.statement, expanded.positiontup
     if dialect.name == "postgresql":
         sql, positions = _numbered(sql)
     return Compiled(
         sql,
         sql.encode(),
         positions,
-        {name: convert for name, convert in binders.items() if name not in fixed},
+        binders,
         fixed,
         namedtuple("Row", columns.keys()),
         list(columns),
@@ -124,7 +139,7 @@ def _execute(
 class RowReader(Protocol):
     """Runs statements that read rows of models."""
 
-    def prepare(self, statement: Select[Any]) -> PreparedStatement:
+    def prepare(self, statement: PreparableStatement) -> PreparedStatement:
         """Return a prepared statement that reads rows."""
 
     def read(self, work: Work[Result]) -> Result:
@@ -140,7 +155,7 @@ class RowReader(Protocol):
 class PrimaryReader:
     """Runs statements that read rows of models on the same server as all others."""
 
-    def prepare(self, statement: Select[Any]) -> PreparedStatement:
+    def prepare(self, statement: PreparableStatement) -> PreparedStatement:
         """Return a prepared statement."""
         return PreparedStatement(statement)
 

@@ -3,9 +3,9 @@
 import threading
 
 import pytest
-from sqlalchemy import event
 
 from app.database.session import db
+from app.rest.collection import served_collections
 from tests.support.races import at_once
 
 from .conftest import call
@@ -41,14 +41,13 @@ def meet_after_the_first_change(app, number):
     """Let so many batches wait for each other when each has changed its first row."""
     barrier, counted, met = threading.Barrier(number), threading.local(), []
 
-    def wait(_connection, _cursor, statement, *_more):
-        if statement.startswith("UPDATE") and not getattr(counted, "met", False):
+    def wait(_resource, event):
+        if not getattr(counted, "met", False):
             counted.met = True
             barrier.wait(timeout=60)
             met.append(True)
 
-    with app.app_context():
-        event.listen(db.engine, "after_cursor_execute", wait)
+    served_collections.of(app)["stock"].resource.after_save.connect(wait)
     return met
 
 

@@ -84,6 +84,29 @@ def test_a_default_filter_hides_rows_everywhere_and_orders_the_others(serve):
 
 
 @pytest.mark.both_databases
+def test_a_default_filter_may_list_values(serve):
+    note = {
+        "name": "Note",
+        "properties": {"text": "string", "state": "string"},
+        "scope": {"where": {"state": {"inq": ["open", "50 %"]}}},
+        "acls": OPEN,
+    }
+    api = serve({"note": note})
+    token = api.logged_in()
+    for state in ("open", "50 %", "gone"):
+        api("POST", "/notes", {"text": "a", "state": state}, token=token)
+
+    found = [api("GET", f"/notes/{n}", token=token) for n in (1, 2, 3)]
+    assert [each.status_code for each in found] == [200, 200, 404]
+    changes = [api("PATCH", f"/notes/{n}", {"text": "b"}, token=token) for n in (1, 2, 3)]
+    assert [change.status_code for change in changes] == [200, 200, 404]
+    assert changes[1].json == {"id": 2, "text": "b", "state": "50 %"}
+    deletions = [api("DELETE", f"/notes/{n}", token=token) for n in (1, 3)]
+    assert [deletion.status_code for deletion in deletions] == [200, 404]
+    assert api("GET", "/notes/count", token=token).json == {"count": 1}
+
+
+@pytest.mark.both_databases
 def test_orders_have_several_properties_in_a_text_in_requests_includes_and_the_default(serve):
     step = {
         "name": "Step",

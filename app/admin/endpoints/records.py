@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from flask import Flask
 from flask.typing import ResponseReturnValue
@@ -76,7 +77,8 @@ def find_audit() -> ResponseReturnValue:
     collection = served_collections.current["audit"]
     filter_ = collection.parse(read_parameter("filter"))
     ordered = replace(filter_, order=filter_.order or _latest_first(filter_))
-    return respond_page(collection, collection.rows.find([], ordered), list, ordered)
+    count = partial(collection.rows.count, [], ordered)
+    return respond_page(collection, collection.rows.find([], ordered), count, ordered)
 
 
 def _latest_first(filter_: Filter) -> tuple[Order, ...]:
@@ -111,7 +113,7 @@ def find_outbox() -> ResponseReturnValue:
         recipients = maintenance.find_recipients([row["id"] for row in objects])
         pairs = zip(objects, recipients, strict=True)
         objects = [{**row, "recipient": recipient} for row, recipient in pairs]
-    return respond_objects(objects, collection, page, list, ordered)
+    return respond_objects(objects, page, partial(collection.rows.count, [], ordered), ordered)
 
 
 @call("retryDelivery", WRITE, "POST /outbox/<id>/retry", errors=(UNKNOWN_DELIVERY, OTHER_STATE))

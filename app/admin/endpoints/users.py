@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection as Container
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from flask import Flask, jsonify, request
@@ -122,7 +122,8 @@ def find_users() -> ResponseReturnValue:
     if filter_.fields is None:
         objects = _with_roles(objects)
     kept = {} if role is None else {"role": role}
-    return respond_objects(objects, collection, page, lambda: conditions, filter_, kept)
+    count = partial(collection.rows.count, conditions, filter_)
+    return respond_objects(objects, page, count, filter_, kept)
 
 
 @call(

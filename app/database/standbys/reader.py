@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from flask import Flask, g
 from sqlalchemy import (
     URL,
     BigInteger,
     Engine,
-    Select,
     create_engine,
     literal_column,
     make_url,
@@ -30,7 +28,7 @@ from app.database.engine import (
 )
 from app.database.faults import error_code, error_reason, is_timeout
 from app.database.session import TRANSACTION, engines
-from app.database.statements import PRIMARY, PreparedStatement, Work, readers
+from app.database.statements import PRIMARY, PreparableStatement, PreparedStatement, Work, readers
 from app.state import AppState
 
 from .group import WRITTEN, Standby, Standbys
@@ -52,7 +50,7 @@ class StandbyFailedError(Exception):
 class StandbyReader:
     """Runs statements that read rows on a standby."""
 
-    def prepare(self, statement: Select[Any]) -> PreparedStatement:
+    def prepare(self, statement: PreparableStatement) -> PreparedStatement:
         """Return a prepared statement that reads rows."""
         return StandbyStatement(statement)
 

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from flask import current_app
 from sqlalchemy import ColumnElement, Connection, Result
-from sqlalchemy.sql.visitors import iterate
 
 from app.access.policy import Grant
 from app.database.columns import AnyColumn
 from app.database.connections import PARTITION
 from app.database.dialects import reads_whole_results
+from app.database.ids import ObjectId, TextId, UuidId
 from app.database.session import connection, db, transaction
 from app.database.statements import PreparedStatement, RowReader
 from app.errors import DatabaseTimeout, InvalidFilter
@@ -111,6 +111,15 @@ def size_of_names(names: Iterable[str], filter_: Filter) -> int:
     """Return the approximate bytes of a row's JSON without its texts, with names of includes."""
     selected = names if filter_.fields is None else filter_.fields
     return sum(PROPERTY_SIZE + len(name) for name in chain(selected, filter_.include))
+
+
+def text_places(columns: Iterable[AnyColumn]) -> list[int]:
+    """Return the positions of columns with text, ids included."""
+    return [
+        place
+        for place, column in enumerate(columns)
+        if is_text(column) or isinstance(column.type, TextId | UuidId | ObjectId)
+    ]
 
 
 @dataclass
@@ -212,20 +221,17 @@ class KeptStatement:
         own, general = grant.only_own and self._owner is not None, related.general
         if not in_parts and general is not None and (own or not grant.scope(self._owner)):
             version = own, general
-            if version in self._executed and (prepared := _prepare(self, version)):
-                return prepared.read({**values, OWNER: grant.user_id}, read)
+            if version in self._executed:
+                return _prepare(self, version).read({**values, OWNER: grant.user_id}, read)
             self._executed.add(version)
         statement = self._build(grant.scope(self._owner), related)
         return read_rows(self._reader, statement, values, characters, read)
 
-    def prepare(self, version: tuple[bool, GeneralGrants]) -> PreparedStatement | None:
-        """Compile a version of it; None if impossible."""
+    def prepare(self, version: tuple[bool, GeneralGrants]) -> PreparedStatement:
+        """Compile a version of it."""
         own, general = version
         permitted = (OWN_ROWS if own else ALL_ROWS).scope(self._owner)
-        statement = self._build(permitted, RelatedGrants(dict(general), general))
-        # SQLAlchemy writes lists of values into a statement at each execution.
-        has_lists = any(getattr(part, "expanding", False) for part in iterate(statement))
-        return None if has_lists else self._reader.prepare(statement)
+        return self._reader.prepare(self._build(permitted, RelatedGrants(dict(general), general)))
 
 
 _prepare = lru_cache(maxsize=MAX_STATEMENTS)(KeptStatement.prepare)

@@ -3,11 +3,10 @@
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from sqlalchemy import (
-    ColumnDefault,
     ColumnElement,
     Integer,
     Update,
@@ -24,14 +23,15 @@ from sqlalchemy import (
 from app.access.policy import Grant
 from app.database.columns import AnyColumn
 from app.database.dialects import count_on_after
-from app.database.ids import new_id
 from app.database.session import connection, db, transaction
-from app.database.statements import PRIMARY, PreparedStatement, RowReader
+from app.database.statements import PRIMARY, PreparableStatement, PreparedStatement, RowReader
 from app.errors import TooManyRows
 from app.ids import Id
 from app.rest.filters import sql
 from app.rest.filters.tree import Filter
 
+from .built import Build, execute_built, execute_once, prepare_built
+from .defaults import ColumnDefaults
 from .dependents import have_dependents, released_dependents
 from .files import columns_of_files
 from .grants import RelatedGrants, Relations
@@ -90,13 +90,11 @@ class Repository:
         self.owner = owner
         self._table_columns: Mapping[str, AnyColumn] = inspect(model).columns
         self.key = self._table_columns["id"]
+        self._defaults = ColumnDefaults(self._table_columns)
         self.shown = ShownColumns(properties, self.key.table)
         self.columns = self.shown.all
         # Including those that clients do not see.
         self.files = columns_of_files(self._table_columns)
-        self._by_id = self.key.asc()
-        # One statement for each combination of columns with values.
-        self._insert_statement = lru_cache(maxsize=64)(self._make_insert)
 
     def scope(self, grant: Grant) -> Conditions:
         """Return the conditions for rows that a grant covers."""
@@ -148,16 +146,16 @@ class Repository:
     def order(self, filter_: Filter, related: RelatedGrants | None = None) -> list[Element]:
         """Return the columns to order by, ending with the id, so that pages do not overlap."""
         found = self.relations.sql(filter_, related)
-        return [*sql.orders(filter_.order, self.shown.elements, found), self._by_id]
+        return [*sql.orders(filter_.order, self.shown.elements, found), self.key.asc()]
 
     def get(self, row_id: Id, conditions: Conditions) -> Row | None:
         """Return one row within these conditions, or None."""
-        conditions = list(conditions)
-        if not conditions and not self.shown.is_dynamic:
+        chosen = list(conditions)
+        if not chosen and not self.shown.is_dynamic:
             row: Row | None = self._row_by_id.first({"row": row_id})
             return row
-        statement = self.all_rows().where(self.key == row_id, *conditions)
-        return self.reader.read(lambda database: database.execute(statement).first())
+        chosen.append(self.by_id(row_id))
+        return next(iter(self._execute(self.reader, self._selected, chosen)), None)
 
     def all_rows(self) -> Statement:
         """Return the statement for all rows."""
@@ -193,16 +191,36 @@ class Repository:
 
     def lock_all(self, conditions: Conditions, most: int) -> Sequence[Row]:
         """Return up to `most` rows within these conditions by id, locked as by `lock`."""
-        statement = self.all_rows().where(*conditions).order_by(self._by_id).limit(most)
-        with connection() as database:
-            return database.execute(statement.with_for_update()).all()
+        return self._execute(PRIMARY, self._locked, conditions, {"limit_": most})
+
+    def _execute(
+        self,
+        reader: RowReader,
+        build: Build,
+        conditions: Conditions,
+        parameters: Mapping[str, object] | None = None,
+    ) -> Sequence[Row]:
+        """Execute a statement that selects rows; it is prepared unless it depends on the caller."""
+        if self.shown.is_dynamic:
+            return execute_once(reader, build(conditions, {}), parameters)
+        return execute_built(reader, build, conditions, parameters=parameters)
+
+    def _selected(self, conditions: Conditions, _values: Values) -> Statement:
+        return self.all_rows().where(*conditions)
+
+    def _locked(self, conditions: Conditions, values: Values) -> Statement:
+        chosen = self._selected(conditions, values).order_by(self.key.asc())
+        return chosen.limit(LIMIT).with_for_update()
 
     def count(self, conditions: Conditions, filter_: Filter | None = None) -> int:
         """Return the number of rows within the conditions that a filter selects."""
-        counted = select(func.count()).select_from(self.key.table)
-        filtered = self.conditions(filter_) if filter_ else ()
-        statement = counted.where(*conditions, *filtered, *self.restriction)
-        return self.reader.read(lambda database: database.scalar(statement)) or 0
+        chosen = [*conditions, *(self.conditions(filter_) if filter_ else ())]
+        return int(execute_built(self.reader, self.count_statement, chosen)[0].number)
+
+    def count_statement(self, conditions: Conditions, _values: Values | None = None) -> Statement:
+        """Return the statement for the number of rows within conditions."""
+        counted = select(func.count().label("number")).select_from(self.key.table)
+        return counted.where(*conditions, *self.restriction)
 
     def prepare_insert(self, items: Sequence[Values]) -> Sequence[NewRow]:
         """Return the values that `insert` stores for new rows; called before any transaction.
@@ -235,8 +253,8 @@ class Repository:
     def _insert(self, items: Sequence[Values]) -> Sequence[Row]:
         if len(items) == 1:
             values = self.with_defaults(items[0])
-            return [self._insert_statement(tuple(values)).first(values)]
-        given = [{**self._new_id(), **item} for item in items]
+            return [prepare_built(PRIMARY.prepare, self._inserted, (), tuple(values)).first(values)]
+        given = [{**self._defaults.new_id(), **item} for item in items]
         has_ids = all("id" in item for item in given)
         # Only the ORM supports rows that set different columns.
         statement = insert(self.model).returning(
@@ -251,9 +269,10 @@ class Repository:
 
     def update(self, conditions: Conditions, values: Values) -> Sequence[Row]:
         """Change every row that meets the conditions; return the changed rows."""
-        with connection() as database:
-            changed = self._update(conditions, values).returning(*self.shown.stored)
-            return database.execute(changed).all()
+        given = self._defaults.of_changed(values)
+        if given is None:
+            return execute_once(PRIMARY, self._updated(conditions, values))
+        return execute_built(PRIMARY, self._updated, conditions, given)
 
     def replace(self, conditions: Conditions, values: Values) -> Sequence[Row]:
         """Replace every row that meets the conditions by complete values; return the new rows."""
@@ -285,24 +304,31 @@ class Repository:
         return ids
 
     def _update(self, conditions: Conditions, values: Values) -> Update:
-        changes = {self._table_columns[name]: value for name, value in values.items()}
-        return update(self.key.table).where(*conditions, *self.restriction).values(changes)
+        changed = update(self.key.table).where(*conditions, *self.restriction)
+        return changed.values(self._by_column(values))
+
+    def _by_column(self, values: Values) -> dict[Any, Any]:
+        return {self._table_columns[name]: value for name, value in values.items()}
+
+    def _inserted(self, _conditions: Conditions, values: Values) -> PreparableStatement:
+        return insert(self.key.table).values(self._by_column(values)).returning(*self.shown.stored)
+
+    def _updated(self, conditions: Conditions, values: Values) -> PreparableStatement:
+        return self._update(conditions, values).returning(*self.shown.stored)
+
+    def _deleted(self, conditions: Conditions, _values: Values) -> PreparableStatement:
+        return delete(self.key.table).where(*conditions, *self.restriction).returning(self.key)
 
     def delete(self, conditions: Conditions) -> int:
         """Delete the rows that meet the conditions; return their number.
 
         Raises TooManyDependents.
         """
-        chosen = [*conditions, *self.restriction]
+        chosen = [*conditions]
         if not have_dependents(self.key.table.name):
-            return self._delete(chosen)
-        with transaction(), released_dependents(self.key, chosen):
-            return self._delete(chosen)
-
-    def _delete(self, conditions: Conditions) -> int:
-        statement = delete(self.key.table).where(*conditions).returning(self.key)
-        with connection() as database:
-            return len(database.scalars(statement).all())
+            return len(execute_built(PRIMARY, self._deleted, chosen))
+        with transaction(), released_dependents(self.key, [*chosen, *self.restriction]):
+            return len(execute_built(PRIMARY, self._deleted, chosen))
 
     def from_entities(self, entities: Iterable[object]) -> list[Row]:
         """Return entities as the row tuples that the other methods return."""
@@ -358,37 +384,9 @@ class Repository:
         is_row = self.key == bindparam("row")
         return self.reader.prepare(self._all_rows.where(is_row, owner == bindparam("owner")))
 
-    @cached_property
-    def _defaults(self) -> Mapping[str, Any]:
-        """The column defaults that SQLAlchemy sets in Python, by attribute."""
-        defaults = {name: column.default for name, column in self._table_columns.items()}
-        if self._new_id():
-            defaults["id"] = ColumnDefault(lambda: new_id(self.key.type))
-        return {
-            name: default
-            for name, default in defaults.items()
-            if default is not None and (default.is_scalar or default.is_callable)
-        }
-
-    def _new_id(self) -> Values:
-        """Return the id of a new row; empty if the database generates it."""
-        return {} if (id := new_id(self.key.type)) is None else {"id": id}
-
     def with_defaults(self, values: Values) -> Values:
         """Return the values of a new row with the defaults that SQLAlchemy sets in Python."""
-        missing = {
-            name: default.arg(None) if default.is_callable else default.arg
-            for name, default in self._defaults.items()
-            if name not in values
-        }
-        return {**values, **missing}
-
-    def _make_insert(self, names: tuple[str, ...]) -> PreparedStatement:
-        """Return the statement that inserts one row with values for these columns."""
-        values: dict[Any, Any] = {self._table_columns[name]: bindparam(name) for name in names}
-        return PreparedStatement(
-            insert(self.key.table).values(values).returning(*self.shown.stored)
-        )
+        return self._defaults.of_new(values)
 
 
 def _row_of(columns: Iterable[AnyColumn]) -> Callable[..., Any]:

@@ -6,15 +6,14 @@ from sqlalchemy import FromClause, null, select
 
 from app.database.columns import AnyColumn
 from app.database.dialects import Among
-from app.database.ids import ObjectId, TextId, UuidId
 from app.database.session import connection
 from app.ids import Id
-from app.rest.filters.columns import is_json, is_text
+from app.rest.filters.columns import is_json
 from app.rest.filters.tree import Filter
 
 from .computed import ComputedColumn, Elements
 from .files import columns_of_files
-from .pages import FILE_SIZE, RowSize, max_characters, size_of_names
+from .pages import FILE_SIZE, RowSize, max_characters, size_of_names, text_places
 from .values import Element
 
 Columns = Mapping[str, AnyColumn]
@@ -32,11 +31,7 @@ class ShownColumns:
         self.stored = [column for column in self.all if not isinstance(column, ComputedColumn)]
         # Whether statements that select them cannot be kept.
         self.is_dynamic = any(column.is_dynamic for column in self.computed)
-        self._text_columns = [
-            place
-            for place, column in enumerate(self.all)
-            if is_text(column) or isinstance(column.type, TextId | UuidId | ObjectId)
-        ]
+        self._text_columns = text_places(self.all)
         self._files = columns_of_files(properties)
         self._json_columns = [place for place, column in enumerate(self.all) if is_json(column)]
         # The columns of text and JSON.

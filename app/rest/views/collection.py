@@ -68,8 +68,7 @@ class RowViews:
     @declare("count", READ, "GET /count", query="where", answer="Count")
     def count(self, grant: Grant) -> ResponseReturnValue:
         """Count the rows that a `where` selects."""
-        filter_ = self.collection.parse({"where": read_parameter("where")})
-        return jsonify({"count": self.rows.count(self.rows.scope(grant), filter_)})
+        return jsonify({"count": self.count_rows(grant)})
 
     @declare(
         "patchAttributes",
@@ -124,6 +123,11 @@ class RowViews:
             return jsonify({"count": 0})
         return jsonify({"count": 1})
 
+    def count_rows(self, grant: Grant) -> int:
+        """Return the number of rows that the request's `where` selects."""
+        filter_ = self.collection.parse({"where": read_parameter("where")})
+        return self.rows.count(self.rows.scope(grant), filter_)
+
     def respond_to_head(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Answer as `findById` if the caller may call that on the row, else with the status only.
 
@@ -169,8 +173,8 @@ class CollectionViews(RowViews):
     def find(self, grant: Grant) -> ResponseReturnValue:
         """List the rows that a filter selects."""
         query, page = find_list(self.collection, grant)
-        scope = partial(self.rows.scope, grant)
-        return respond_page(self.collection, page, scope, query.filter_, query.includes)
+        count = partial(query.count, grant)
+        return respond_page(self.collection, page, count, query.filter_, query.includes)
 
     @declare(
         *(AGGREGATE, READ, "GET /aggregate"),
@@ -283,6 +287,10 @@ class CollectionViews(RowViews):
             return respond_row(self.collection, row)
         query = read_list(self.collection)
         return respond_selected(self.collection, row, query.filter_, query.includes)
+
+    def count_rows(self, grant: Grant) -> int:
+        """Return the number of rows that the request's `where` selects, by a kept statement."""
+        return read_list(self.collection, parameter="where").count(grant)
 
     def _create(self, grant: Grant, body: Body) -> ResponseReturnValue:
         """Create the row of an upsert, if the caller may create one."""

@@ -1,7 +1,7 @@
 """Lists: filters are parsed and statements compiled once; a page links to the next one."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from urllib.parse import urlencode
 
@@ -20,7 +20,7 @@ from app.rest.requests.parameters import Given, given_parameter, parse_parameter
 from app.rest.routing import requested_path
 from app.rest.rows.grants import NO_GRANTS, RelatedGrants
 from app.rest.rows.pages import KeptStatement, Page, read_page
-from app.rest.rows.values import Conditions, Statement, Values
+from app.rest.rows.values import Conditions, Row, Statement, Values
 
 from .includes import included_filters, parse_includes
 from .serialization import Includes, serialize
@@ -54,6 +54,7 @@ class ListQuery:
         self._rows = rows
         self._belonging = belonging
         self._statement = KeptStatement(rows.owner, self._build, rows.reader)
+        self._counted = KeptStatement(rows.owner, self._build_count, rows.reader)
         self._most = filter_.limit + 1
         self._characters = rows.shown.characters(filter_, self._most)
         self._read = partial(read_page, row_size=rows.shown.row_size(filter_), filter_=filter_)
@@ -64,15 +65,36 @@ class ListQuery:
         Those of a relation belong to the parent with this id.
         """
         values = {"limit_": self._most, "parent": parent_id}
+        return self._statement.read(grant, values, self._characters, self._read, self._related)
+
+    def count(self, grant: Grant, parent_id: Id | None = None) -> int:
+        """Return the number of rows of all pages, in the scope of a grant as `find`."""
+        return self._counted.read(grant, {"parent": parent_id}, 0, _number, self._related)
+
+    @property
+    def _related(self) -> RelatedGrants:
         filter_ = self.filter_
-        related = NO_GRANTS
-        if filter_.relations or self._rows.shown.is_dynamic:
-            related = self._rows.relations.grants(filter_)
-        return self._statement.read(grant, values, self._characters, self._read, related)
+        is_general = not filter_.relations and not self._rows.shown.is_dynamic
+        return NO_GRANTS if is_general else self._rows.relations.grants(filter_)
 
     def _build(self, conditions: Conditions, related: RelatedGrants) -> Statement:
-        of_parent = [self._belonging(bindparam("parent"))] if self._belonging else []
-        return self._rows.page_statement([*of_parent, *conditions], self.filter_, related)
+        chosen = [*self._of_parent, *conditions]
+        return self._rows.page_statement(chosen, self.filter_, related)
+
+    def _build_count(self, conditions: Conditions, related: RelatedGrants) -> Statement:
+        filtered = self._rows.conditions(self.filter_, related)
+        return self._rows.count_statement([*self._of_parent, *conditions, *filtered])
+
+    @property
+    def _of_parent(self) -> Conditions:
+        return [self._belonging(bindparam("parent"))] if self._belonging else []
+
+
+def _number(rows: Iterable[Row]) -> int:
+    """Return the number in the only row of a count."""
+    [row] = rows
+    number: int = row.number
+    return number
 
 
 def find_list(
@@ -86,20 +108,25 @@ def find_list(
     return query, query.find(grant, parent_id)
 
 
-def read_list(collection: Collection, belonging: Belonging | None = None) -> ListQuery:
-    """Return the list for the request's parameter `filter`; raise InvalidFilter."""
-    given = given_parameter("filter")
+def read_list(
+    collection: Collection, belonging: Belonging | None = None, parameter: str = "filter"
+) -> ListQuery:
+    """Return the list for the request's `filter`, or only its `where`; raise InvalidFilter."""
+    given = given_parameter(parameter)
     if sum(len(name) + len(value) for name, value in given) > MAX_LENGTH:
-        return _make_list(collection, given, belonging)
-    query = _known_list(collection, given, belonging)
+        return _make_list(collection, parameter, given, belonging)
+    query = _known_list(collection, parameter, given, belonging)
     if given:
         # It may have been parsed for another call.
         count_filters(query.filters)
     return query
 
 
-def _make_list(collection: Collection, given: Given, belonging: Belonging | None) -> ListQuery:
-    filter_ = collection.parse(parse_parameter("filter", MultiDict(given)))
+def _make_list(
+    collection: Collection, parameter: str, given: Given, belonging: Belonging | None
+) -> ListQuery:
+    parsed = parse_parameter(parameter, MultiDict(given))
+    filter_ = collection.parse(parsed if parameter == "filter" else {parameter: parsed})
     return ListQuery(collection, filter_, belonging)
 
 
@@ -109,24 +136,23 @@ _known_list = lru_cache(maxsize=MAX_FILTERS)(_make_list)
 def respond_page(
     collection: Collection,
     page: Page,
-    scope: Callable[[], Conditions],
+    count: Callable[[], int],
     filter_: Filter,
     includes: Includes | None = None,
 ) -> ResponseReturnValue:
-    """Return the response with a page of the rows within a scope that a filter selects.
+    """Return the response with a page of the rows that a filter selects.
 
     `includes` are the filter's, if already parsed. `Link` leads to the next page if there are more
-    rows; `?count=true` requests the total number of rows in `X-Total-Count`.
+    rows; `?count=true` requests the total number of rows in `X-Total-Count`, which `count` returns.
     """
     objects = serialize(collection, page.rows, filter_, includes)
-    return respond_objects(objects, collection, page, scope, filter_)
+    return respond_objects(objects, page, count, filter_)
 
 
 def respond_objects(
     objects: Sequence[Values],
-    collection: Collection,
     page: Page,
-    scope: Callable[[], Conditions],
+    count: Callable[[], int],
     filter_: Filter,
     kept: Mapping[str, str] | None = None,
 ) -> ResponseReturnValue:
@@ -139,7 +165,7 @@ def respond_objects(
     if page.more and (url := _next_url(page, filter_, kept or {})):
         response.headers[LINK] = f'<{url}>; rel="next"'
     if is_counted:
-        response.headers[TOTAL_COUNT] = str(_total(collection, scope, filter_, page))
+        response.headers[TOTAL_COUNT] = str(_total(count, filter_, page))
     return response
 
 
@@ -170,10 +196,8 @@ def _next_url(page: Page, filter_: Filter, kept: Mapping[str, str]) -> str | Non
     )
 
 
-def _total(
-    collection: Collection, scope: Callable[[], Conditions], filter_: Filter, page: Page
-) -> int:
+def _total(count: Callable[[], int], filter_: Filter, page: Page) -> int:
     """Return the number of rows of all pages; no query is needed on the last page."""
     if not page.more and (page.rows or not filter_.skip):
         return filter_.skip + len(page.rows)
-    return collection.rows.count(scope(), filter_)
+    return count()

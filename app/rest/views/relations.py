@@ -4,6 +4,7 @@ The rules of both sides apply to each, unless those of the parent decide alone.
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 from flask import current_app, jsonify
 from flask.typing import ResponseReturnValue
@@ -166,18 +167,16 @@ class ToManyViews(Related):
         key = self.key(self.parent_id(grant, id))
         permitted = self.permission("find")
         query, page = find_list(self.target, permitted, self.belonging, key)
-
-        def scope() -> Conditions:
-            return [self.belonging(key), *self.target.rows.scope(permitted)]
-
-        return respond_page(self.target, page, scope, query.filter_, query.includes)
+        count = partial(query.count, permitted, key)
+        return respond_page(self.target, page, count, query.filter_, query.includes)
 
     @declare("count", READ, "GET /count", query="where", answer="Count", requires="count")
     def count(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Count the rows that belong to the parent."""
-        conditions = self.scope(grant, id, "count")
-        filter_ = self.target.parse({"where": read_parameter("where")})
-        return jsonify({"count": self.target.rows.count(conditions, filter_)})
+        key = self.key(self.parent_id(grant, id))
+        permitted = self.permission("count")
+        query = read_list(self.target, self.belonging, "where")
+        return jsonify({"count": query.count(permitted, key)})
 
     @declare(
         *("aggregate", READ, "GET /aggregate"),

@@ -1,6 +1,7 @@
 """Endpoints of an account: its address, password and audit log, and what admins do with it."""
 
 from dataclasses import replace
+from functools import partial
 
 from flask import Flask, Response, current_app, request
 from flask.typing import ResponseReturnValue
@@ -194,7 +195,8 @@ def audit_records(user: User) -> ResponseReturnValue:
     ordered = replace(filter_, order=filter_.order or LATEST_FIRST)
     conditions = [AuditRecord.user_id == user.id]
     page = collection.rows.find(conditions, ordered)
-    return respond_page(collection, page, lambda: conditions, ordered)
+    count = partial(collection.rows.count, conditions, ordered)
+    return respond_page(collection, page, count, ordered)
 
 
 @users.endpoint(
