@@ -25,7 +25,7 @@ USERS = {"Ada": (), "Bob": (), "Rita": ("admin",)}
 
 
 @pytest.fixture
-def cook(make_app, tmp_path):
+def cook(make_app, tmp_path, monkeypatch):
     """Return the app of a recipe, and its files."""
     with ExitStack() as tables:
 
@@ -34,7 +34,10 @@ def cook(make_app, tmp_path):
             for name, text in files.items():
                 (tmp_path / name).parent.mkdir(exist_ok=True)
                 (tmp_path / name).write_text(text)
+            # Where relative folders of data sources are.
+            monkeypatch.setenv("INSTANCE_PATH", str(tmp_path))
             settings = {"MODELS_FOLDER": str(tmp_path / "models"), "OUTBOX_IN_PROCESS": False}
+            exec(files.get("config.py", ""), {}, settings)
             if "project.py" in files:
                 settings["PROJECT_FILE"] = str(tmp_path / "project.py")
             if "datasources.json" in files:
