@@ -178,6 +178,7 @@ def current_identity() -> Identity:
     """
     try:
         identity: Identity = g.identity
-    except AttributeError:
+    # Without a caller, or outside of an app context.
+    except (AttributeError, RuntimeError):
         return ANONYMOUS
     return identity

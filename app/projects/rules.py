@@ -8,7 +8,7 @@ from flask import Flask
 
 from app.access.policy import compiled_rules
 from app.access.roles import ADMIN, COMPUTED
-from app.access.rules import PRINCIPAL_RANKS, READ, WRITE
+from app.access.rules import EVERYONE, PRINCIPAL_RANKS, READ, UNAUTHENTICATED, WRITE
 from app.definitions.reading import json_models
 from app.definitions.related_models import USERS
 from app.problems import MISSPELT, suggest
@@ -113,12 +113,13 @@ def _writing(served: Mapping[str, str]) -> Iterator[str]:
 
 
 def _unnamed(app: Flask, resource: str) -> Iterator[str]:
-    """Yield the own endpoints that read and that no rule of the model names."""
+    """Yield the own endpoints that read and that no rule of the model names for everybody."""
     collection = served_collections.of(app).get(resource)
     if collection is None:
         return
     rules = collection.resource.rules(app.config)
-    named = {name for rule in rules for name in rule.properties}
+    everybody = {EVERYONE, UNAUTHENTICATED}
+    named = {name for rule in rules if rule.principal in everybody for name in rule.properties}
     for endpoint in collection.resource.own_endpoints:
         if endpoint.access == READ and endpoint.method not in named:
             yield endpoint.method

@@ -31,6 +31,7 @@ from app.database.ids import RowId
 from app.fields.base import Date, Number, Schema, Timestamp, Uuid
 from app.fields.base import Decimal as DecimalField
 from app.ids import IdForm
+from app.problems import describe_error
 
 from .filters import kinds, sql
 from .filters.columns import kind_of
@@ -135,8 +136,14 @@ def _column(
     def make(readable: Readable) -> Element:
         return _element(function(readable) if function else computation, table)
 
-    # What the caller may read changes neither the type nor the lists.
-    element = make(lambda _: true())
+    try:
+        # What the caller may read changes neither the type nor the lists.
+        element = make(lambda _: true())
+    except ValueError:
+        raise
+    # Whatever the project's code raises.
+    except Exception as error:
+        raise ValueError(describe_error(error)) from error
     has_lists = any(getattr(part, "expanding", False) for part in iterate(element))
     return ComputedColumn(
         _attribute(name),

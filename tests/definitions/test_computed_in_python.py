@@ -137,6 +137,7 @@ def test_filters_of_rows_and_of_related_rows_compare_them(rota, where, ids):
         ("Title=taken", "shifts.Title: its name is that of something else"),
         ("_value=taken", "shifts._value: its name must be one that an attribute can have"),
         ("value=lambda readable: taken.where(readable('signUp'))", "shifts.value: KeyError"),
+        ("value=lambda readable: unknown", "shifts.value: NameError: name 'unknown'"),
     ],
 )
 def test_what_cannot_be_used_is_refused_at_the_start(serve, computed, problem):
