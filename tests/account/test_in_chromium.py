@@ -3,13 +3,11 @@
 import re
 from pathlib import Path
 
-import click
 import pytest
 import requests
 from playwright.sync_api import expect
 
 from app.access.roles import grant
-from app.database.metadata import all_metadata
 from app.database.session import db
 from app.oauth.models import ExternalIdentity
 from app.testing.apps import close
@@ -20,7 +18,7 @@ from tests.support.rows import make_old
 from tests.support.second_factors import FACTOR_KEY, Device
 
 from .browser import SIZES, AccountPage
-from .conftest import Service
+from .conftest import Service, make_tables
 
 pytestmark = pytest.mark.live
 
@@ -30,16 +28,6 @@ FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.
 PROFILE, METHODS = "Profile", "Ways to log in"
 # Seconds from a code of an authenticator app to its check.
 PATIENCE = 20
-
-
-def make_tables(url, folder, settings):
-    """Make the tables of an app whose users have properties of their own."""
-    # The app of a command, which starts without them.
-    with click.Context(click.Command("db")):
-        app = build(url, folder, **settings)
-    with app.app_context():
-        all_metadata(app).create_all(db.engine)
-    close(app)
 
 
 def add_app(account):

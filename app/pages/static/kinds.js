@@ -21,7 +21,7 @@ function textKind({ format, maxLength }) {
 
 /** Return a description of a property's values, for people. */
 export function hintOf({ kind, schema, isNullable, hint }, isNew = false) {
-  if (hint) {
+  if (hint !== undefined) {
     return hint;
   }
   const { minimum, maximum, minLength, maxLength } = schema;

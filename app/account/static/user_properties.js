@@ -1,0 +1,45 @@
+// The properties that a project has declared for its users, from the OpenAPI document.
+
+import { hintOf, kindOf } from "../../ostiary/static/kinds.js";
+import { page } from "../../ostiary/static/page.js";
+import { inWords } from "../../ostiary/static/words.js";
+
+/** Return the properties of a user, without those that are only written. */
+export async function readProperties() {
+  const document = await readDocument();
+  const { get, patch } = document.paths[`/${page.users}/{id}`];
+  const { properties: shown } = schemaOf(document, get.responses["200"]);
+  const { properties: written = {} } = patch ? schemaOf(document, patch.requestBody) : {};
+  return page.userProperties
+    .filter((name) => name in shown)
+    .map((name) => propertyOf(name, resolved(document, written[name] ?? shown[name]), name in written));
+}
+
+async function readDocument() {
+  const response = await fetch(page.document).catch(() => null);
+  if (!response?.ok) {
+    throw new Error("The service does not answer: try again.");
+  }
+  return response.json();
+}
+
+/** Return the schema of a body or a response. */
+function schemaOf(document, { content }) {
+  return resolved(document, content["application/json"].schema);
+}
+
+/** Return a schema in place of a reference to it. */
+function resolved(document, { $ref, ...schema }) {
+  return $ref ? { ...document.components.schemas[$ref.split("/").at(-1)], ...schema } : schema;
+}
+
+function propertyOf(name, schema, isWritable) {
+  const isNullable = !schema.type || [schema.type].flat().includes("null");
+  const property = { name, label: inWords(name), schema, kind: kindOf(schema), isNullable, isWritable };
+  return { ...property, hint: hintFor(schema.description ?? "", isWritable ? hintOf(property, true) : "") };
+}
+
+/** Return the help of a property: its description, and the limits of its values. */
+function hintFor(description, limits) {
+  return description && limits ? `${description} (${limits})` : description || limits;
+}
