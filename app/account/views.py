@@ -33,6 +33,9 @@ def _features() -> dict[str, Any]:
         "passwordMinLength": config["PASSWORD_MIN_LENGTH"],
         "personalTokens": config["PERSONAL_TOKENS"],
         "userProperties": [own.name for own in user_properties.current if not own.hidden],
+        "requiresProperties": any(
+            own.required and own.default is None for own in user_properties.current
+        ),
         "models": _models() if config["PERSONAL_TOKENS"] else [],
         "identities": bool(config["PROVIDERS"]),
         "providers": _logins(),

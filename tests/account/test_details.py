@@ -178,6 +178,7 @@ def test_errors_of_values_are_at_their_fields(service, account):
     control(account, "Tags").fill("[]")
     save(account)
     expect(card(account).get_by_role("alert")).to_have_text(["Badge number already exists"])
+    expect(control(account, "Badge number")).to_be_focused()
     control(account, "Company").fill(" ")
     control(account, "Badge number").fill("101")
     control(account, "Height").fill("0")

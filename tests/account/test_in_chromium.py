@@ -543,6 +543,8 @@ def test_a_registration_asks_for_the_properties_that_users_must_have(tmp_path, c
         "employees": {"type": "number", "required": True},
         "plan": {"type": "string", "required": True, "enum": ["free", "paid"]},
         "newsletter": {"type": "boolean", "required": True},
+        "since": {"type": "dateonly", "required": True, "description": "When you joined."},
+        "motto": {"type": "string", "required": True, "hidden": True, "length": 20},
         "nickname": "string",
     }
     settings = {"ACCOUNT_PAGE": True, "USERS_PATH": "Members", "USER_PROPERTIES": properties}
@@ -555,9 +557,15 @@ def test_a_registration_asks_for_the_properties_that_users_must_have(tmp_path, c
         account.page.get_by_label("plan").select_option("paid")
         account.page.get_by_label("newsletter").select_option("false")
         account.page.get_by_label("employees").fill("12")
-        account.fill(Email="ada@example.com", Password=PASSWORD, company="Acme")
+        account.page.get_by_label("since").fill("2026-05-12")
+        account.fill(Email="ada@example.com", Password=PASSWORD, Motto="quiet")
         labels = account.page.locator("main label").all_inner_texts()
         account.assert_accessible()
+        account.press("Register")
+        expect(account.field("Company")).to_have_accessible_description(
+            "at most 10000 characters Company can't be blank"
+        )
+        account.fill(Company="Acme")
         with account.page.expect_response("**/members") as answer:
             account.press("Register")
         account.expect_heading(PROFILE)
@@ -565,8 +573,10 @@ def test_a_registration_asks_for_the_properties_that_users_must_have(tmp_path, c
         account.page.close()
     close(app)
 
-    assert labels == ["Email", "Password", "company", "employees", "plan", "newsletter"]
-    assert [user[name] for name in properties] == ["Acme", 12, "paid", False, None]
+    own = ["Company", "Employees", "Plan", "Newsletter", "Since", "Motto"]
+    assert labels == ["Email", "Password", *own]
+    shown = [user[name] for name in properties if name != "motto"]
+    assert shown == ["Acme", 12, "paid", False, "2026-05-12", None]
     assert (account.errors, account.foreign) == ([], [])
 
 

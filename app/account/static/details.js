@@ -2,7 +2,7 @@
 
 import { PropertyField } from "../../ostiary/static/inputs.js";
 import { Card, Form, Loaded, notify, Time, useCall } from "../../ostiary/static/parts.js";
-import { isChanged, textOf, valuesOf } from "../../ostiary/static/values.js";
+import { isChanged, textOf, validValues } from "../../ostiary/static/values.js";
 import { html, useState } from "../../ostiary/static/view.js";
 import { changeUser } from "./user.js";
 import { readProperties } from "./user_properties.js";
@@ -58,10 +58,7 @@ function Value({ kind, value }) {
 function DetailsForm({ properties, path, user, etag, reload }) {
   const [texts, setTexts] = useState({});
   const send = async (changed) => {
-    const { values, problems } = valuesOf(changed, texts);
-    if (Object.keys(problems).length) {
-      throw Object.assign(new Error("Some values cannot be saved."), { fields: problems });
-    }
+    const values = validValues(changed, texts);
     try {
       await changeUser(path, values, { user, etag });
     } catch (error) {

@@ -4,6 +4,8 @@ import { hintOf, kindOf } from "../../ostiary/static/kinds.js";
 import { page } from "../../ostiary/static/page.js";
 import { inWords } from "../../ostiary/static/words.js";
 
+const BUILT_IN = ["realm", "email", "password"];
+
 /** Return the properties of a user, without those that are only written. */
 export async function readProperties() {
   const document = await readDocument();
@@ -15,6 +17,16 @@ export async function readProperties() {
     .map((name) => propertyOf(name, resolved(document, written[name] ?? shown[name]), name in written));
 }
 
+/** Return the properties that a registration requires, besides those of every user. */
+export async function readRequired() {
+  const document = await readDocument();
+  const { post } = document.paths[`/${page.users}`];
+  const { properties, required } = schemaOf(document, post.requestBody);
+  return Object.keys(properties)
+    .filter((name) => required.includes(name) && !BUILT_IN.includes(name))
+    .map((name) => propertyOf(name, resolved(document, properties[name]), true));
+}
+
 async function readDocument() {
   const response = await fetch(page.document).catch(() => null);
   if (!response?.ok) {
@@ -23,9 +35,10 @@ async function readDocument() {
   return response.json();
 }
 
-/** Return the schema of a body or a response. */
+/** Return the schema of a body or a response; that of one object, if several are allowed, too. */
 function schemaOf(document, { content }) {
-  return resolved(document, content["application/json"].schema);
+  const { schema } = content["application/json"];
+  return resolved(document, schema.anyOf?.[0] ?? schema);
 }
 
 /** Return a schema in place of a reference to it. */

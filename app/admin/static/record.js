@@ -1,7 +1,7 @@
 // The form of a row: the entered values, the changed ones, and the ones to send.
 
 import { Form, notify } from "../../ostiary/static/parts.js";
-import { isChanged, textOf, valuesOf } from "../../ostiary/static/values.js";
+import { isChanged, textOf, validValues, valuesOf } from "../../ostiary/static/values.js";
 import { html, useEffect, useState } from "../../ostiary/static/view.js";
 import { askBeforeLeaving } from "./address.js";
 import { PropertyField } from "./fields.js";
@@ -31,10 +31,7 @@ export function RecordForm({ properties, row, isNew, label, submit, onSave, onCh
     onChange(withoutPasswords(properties, valuesOf(changedIn(next), next).values));
   };
   const send = async () => {
-    const { values, problems } = valuesOf(changed, texts);
-    if (Object.keys(problems).length) {
-      throw Object.assign(new Error("Some values cannot be saved."), { fields: problems });
-    }
+    const values = validValues(changed, texts);
     if (!isNew && !isDirty) {
       notify("Nothing has changed.");
     } else if (await onSave(values)) {

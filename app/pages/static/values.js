@@ -58,6 +58,15 @@ export function isChanged(property, row, texts) {
   return name in texts && texts[name] !== textOf(property, row[name]);
 }
 
+/** Return the entered values; throws an Error with `fields` if some are invalid. */
+export function validValues(properties, texts) {
+  const { values, problems } = valuesOf(properties, texts);
+  if (Object.keys(problems).length) {
+    throw Object.assign(new Error("Some values cannot be saved."), { fields: problems });
+  }
+  return values;
+}
+
 /** Return the entered values, and the errors of invalid ones. */
 export function valuesOf(properties, texts) {
   const values = {};
