@@ -220,6 +220,23 @@ def test_other_values_that_were_changed_meanwhile_are_kept(service, account):
     assert (after["company"], after["plan"]) == ("Mine", "paid")
 
 
+def test_a_change_is_saved_through_a_proxy_that_marks_tags_as_weak(service, account):
+    def compress(route):
+        answer = route.fetch()
+        tags = {name: f"W/{tag}" for name, tag in answer.headers.items() if name == "etag"}
+        route.fulfill(response=answer, headers={**answer.headers, **tags})
+
+    token, user_id = service.user("mia@example.com")
+    account.page.route("**/api/users/*", compress)
+    account.enter(token, user_id)
+    control(account, "Company").fill("Mine")
+    save(account)
+    account.expect_text("Your details are changed.")
+    account.page.unroute("**/api/users/*")
+
+    assert read(service, token, user_id)["company"] == "Mine"
+
+
 def test_without_a_change_nothing_is_sent(service, account):
     account.enter(*service.user("hal@example.com"))
     expect(control(account, "Company")).to_be_visible()
@@ -304,6 +321,8 @@ def test_without_such_properties_nothing_is_shown_and_nothing_more_is_loaded(tmp
     with serving(tmp_path, USER_PROPERTIES={}) as service:
         account, loaded = AccountPage(context.new_page(), service.url), []
         account.page.on("request", lambda request: loaded.append(request.url))
+        account.open("register")
+        account.expect_heading("Register")
         account.enter(*service.user("kim@example.com"))
         account.expect_heading("Change the password")
         expect(card(account)).to_have_count(0)

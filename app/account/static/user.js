@@ -5,7 +5,8 @@ import { call } from "../../ostiary/static/api.js";
 /** Return the user at a path, and the tag of what was read. */
 export async function readUser(path) {
   const { body, headers } = await call("GET", path);
-  return { user: body, etag: headers.get("ETag") };
+  // A proxy that compresses responses marks the tag as weak, and a weak one matches nothing.
+  return { user: body, etag: headers.get("ETag")?.replace(/^W\//, "") };
 }
 
 /**
