@@ -7,6 +7,7 @@ from flask.typing import ResponseReturnValue
 
 from app.access.policy import compiled_rules
 from app.pages import render_client_page
+from app.users.models import user_properties
 
 bp = Blueprint("account_page", __name__, template_folder="templates", static_folder="static")
 
@@ -31,6 +32,10 @@ def _features() -> dict[str, Any]:
         "asksForConfirmation": config["EMAIL_VERIFICATION"] is not None,
         "passwordMinLength": config["PASSWORD_MIN_LENGTH"],
         "personalTokens": config["PERSONAL_TOKENS"],
+        "userProperties": [own.name for own in user_properties.current if not own.hidden],
+        "requiresProperties": any(
+            own.required and own.default is None for own in user_properties.current
+        ),
         "models": _models() if config["PERSONAL_TOKENS"] else [],
         "identities": bool(config["PROVIDERS"]),
         "providers": _logins(),

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from email import message_from_bytes, policy
 from pathlib import Path
 
+import click
 import pytest
 from flask import Flask
 from sqlalchemy import select
 
+from app.database.metadata import all_metadata
 from app.database.session import db
 from app.outbox.delivery import drain
 from app.testing.apps import close
@@ -74,6 +76,16 @@ class Service:
     def link_to(self, email: str) -> str:
         """Return the link in the newest mail to an address."""
         return LINK.search(self.mail_to(email))[0]
+
+
+def make_tables(url, folder, settings):
+    """Make the tables of an app whose users have properties of their own."""
+    # The app of a command, which starts without them.
+    with click.Context(click.Command("db")):
+        app = build(url, folder, **settings)
+    with app.app_context():
+        all_metadata(app).create_all(db.engine)
+    close(app)
 
 
 @pytest.fixture(scope="module")

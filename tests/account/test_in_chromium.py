@@ -3,13 +3,11 @@
 import re
 from pathlib import Path
 
-import click
 import pytest
 import requests
 from playwright.sync_api import expect
 
 from app.access.roles import grant
-from app.database.metadata import all_metadata
 from app.database.session import db
 from app.oauth.models import ExternalIdentity
 from app.testing.apps import close
@@ -20,7 +18,7 @@ from tests.support.rows import make_old
 from tests.support.second_factors import FACTOR_KEY, Device
 
 from .browser import SIZES, AccountPage
-from .conftest import Service
+from .conftest import Service, make_tables
 
 pytestmark = pytest.mark.live
 
@@ -30,16 +28,6 @@ FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.
 PROFILE, METHODS = "Profile", "Ways to log in"
 # Seconds from a code of an authenticator app to its check.
 PATIENCE = 20
-
-
-def make_tables(url, folder, settings):
-    """Make the tables of an app whose users have properties of their own."""
-    # The app of a command, which starts without them.
-    with click.Context(click.Command("db")):
-        app = build(url, folder, **settings)
-    with app.app_context():
-        all_metadata(app).create_all(db.engine)
-    close(app)
 
 
 def add_app(account):
@@ -555,6 +543,8 @@ def test_a_registration_asks_for_the_properties_that_users_must_have(tmp_path, c
         "employees": {"type": "number", "required": True},
         "plan": {"type": "string", "required": True, "enum": ["free", "paid"]},
         "newsletter": {"type": "boolean", "required": True},
+        "since": {"type": "dateonly", "required": True, "description": "When you joined."},
+        "motto": {"type": "string", "required": True, "hidden": True, "length": 20},
         "nickname": "string",
     }
     settings = {"ACCOUNT_PAGE": True, "USERS_PATH": "Members", "USER_PROPERTIES": properties}
@@ -567,9 +557,15 @@ def test_a_registration_asks_for_the_properties_that_users_must_have(tmp_path, c
         account.page.get_by_label("plan").select_option("paid")
         account.page.get_by_label("newsletter").select_option("false")
         account.page.get_by_label("employees").fill("12")
-        account.fill(Email="ada@example.com", Password=PASSWORD, company="Acme")
+        account.page.get_by_label("since").fill("2026-05-12")
+        account.fill(Email="ada@example.com", Password=PASSWORD, Motto="quiet")
         labels = account.page.locator("main label").all_inner_texts()
         account.assert_accessible()
+        account.press("Register")
+        expect(account.field("Company")).to_have_accessible_description(
+            "at most 10000 characters Company can't be blank"
+        )
+        account.fill(Company="Acme")
         with account.page.expect_response("**/members") as answer:
             account.press("Register")
         account.expect_heading(PROFILE)
@@ -577,8 +573,10 @@ def test_a_registration_asks_for_the_properties_that_users_must_have(tmp_path, c
         account.page.close()
     close(app)
 
-    assert labels == ["Email", "Password", "company", "employees", "plan", "newsletter"]
-    assert [user[name] for name in properties] == ["Acme", 12, "paid", False, None]
+    own = ["Company", "Employees", "Plan", "Newsletter", "Since", "Motto"]
+    assert labels == ["Email", "Password", *own]
+    shown = [user[name] for name in properties if name != "motto"]
+    assert shown == ["Acme", 12, "paid", False, "2026-05-12", None]
     assert (account.errors, account.foreign) == ([], [])
 
 

@@ -1,6 +1,5 @@
 // The account of the logged-in user: its views, and the navigation between them.
 
-import { call } from "../../ostiary/static/api.js";
 import { page } from "../../ostiary/static/page.js";
 import { Action, Loaded, useCall } from "../../ostiary/static/parts.js";
 import { logOut, session } from "../../ostiary/static/session.js";
@@ -10,6 +9,7 @@ import { Bar, useTitle } from "./navigation.js";
 import { Profile } from "./profile.js";
 import { Sessions } from "./sessions.js";
 import { Tokens } from "./tokens.js";
+import { readUser } from "./user.js";
 
 // In the order of display.
 const VIEWS = [
@@ -27,13 +27,13 @@ const VIEWS = [
 /** The view with this name; by default the first. */
 export function Overview({ userId, view }) {
   const path = `/${page.users}/${userId}`;
-  const user = useCall(async () => (await call("GET", path)).body, [path]);
+  const user = useCall(() => readUser(path), [path]);
   const heading = useRef();
   const shown = VIEWS.find(({ name }) => name === view) ?? VIEWS[0];
   useTitle(shown.title, heading);
   return html`
     <${Bar}>
-      <p class="who">${user.value?.email ?? session()?.email}</p>
+      <p class="who">${user.value?.user.email ?? session()?.email}</p>
       <${Action} onClick=${() => logOut()}>Log out<//>
     <//>
     <div class="account">
@@ -46,7 +46,7 @@ export function Overview({ userId, view }) {
       <main>
         <h1 ref=${heading} tabindex="-1">${shown.title}</h1>
         <${Loaded} of=${user}>
-          ${(value) => html`<${shown.View} key=${shown.name} path=${path} user=${value} reload=${user.reload} />`}
+          ${(value) => html`<${shown.View} key=${shown.name} path=${path} ...${value} reload=${user.reload} />`}
         <//>
       </main>
     </div>

@@ -1,4 +1,4 @@
-// The profile: the email address, and the password.
+// The profile: the email address, the password, and properties that the project has declared.
 
 import { call } from "../../ostiary/static/api.js";
 import { page } from "../../ostiary/static/page.js";
@@ -7,8 +7,11 @@ import { PasswordField } from "../../ostiary/static/proofs.js";
 import { withoutEmpty } from "../../ostiary/static/login.js";
 import { html, useState } from "../../ostiary/static/view.js";
 
+// Loaded only if the project has declared properties of users.
+const Details = page.userProperties.length > 0 && (await import("./details.js")).Details;
+
 /** The view. */
-export function Profile({ path, user, reload }) {
+export function Profile({ path, user, etag, reload }) {
   return html`
     <${Card} title="Account">
       <dl>
@@ -19,6 +22,7 @@ export function Profile({ path, user, reload }) {
         <dd><${Time} value=${user.created} /></dd>
       </dl>
     <//>
+    ${Details && html`<${Details} ...${{ path, user, etag, reload }} />`}
     <${EmailForm} path=${path} user=${user} reload=${reload} />
     <${PasswordForm} user=${user} />
   `;

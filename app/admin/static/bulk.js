@@ -2,11 +2,11 @@
 
 import { call } from "../../ostiary/static/api.js";
 import { Dialog, Field, Form, notify } from "../../ostiary/static/parts.js";
+import { valueOf } from "../../ostiary/static/values.js";
 import { html, useState } from "../../ostiary/static/view.js";
 import { useAdmin } from "./access.js";
 import { Deletion } from "./deletion.js";
-import { PropertyField } from "./inputs.js";
-import { valueOf } from "./values.js";
+import { PropertyField } from "./fields.js";
 
 /** The buttons for selected rows. */
 export function BulkActions({ model, properties, rows, onDone }) {

@@ -1,8 +1,8 @@
 // The conditions of a list: the current ones, and the form that adds one.
 
 import { Dialog, Field, Form } from "../../ostiary/static/parts.js";
+import { valueOf } from "../../ostiary/static/values.js";
 import { html, useState } from "../../ostiary/static/view.js";
-import { valueOf } from "./values.js";
 
 const COMPARED = [
   ["eq", "is"],

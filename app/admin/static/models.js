@@ -1,12 +1,13 @@
 // The section of models: their schemas, relations, rules, and how many rows they have.
 
 import { call } from "../../ostiary/static/api.js";
+import { hintOf } from "../../ostiary/static/kinds.js";
 import { Card, useCall } from "../../ostiary/static/parts.js";
 import { html } from "../../ostiary/static/view.js";
 import { useAdmin } from "./access.js";
 import { hrefOf } from "./address.js";
 import { Curl, Facts, Json, View } from "./parts.js";
-import { hintOf, propertiesOf } from "./properties.js";
+import { propertiesOf } from "./properties.js";
 import { Table } from "./table.js";
 
 /** The view in the URL: all models, or one. */

@@ -1,6 +1,6 @@
-// The properties of a model, from its JSON schema: the kinds of their values, and their limits.
+// The properties of a model, from its JSON schema.
 
-const LONG_TEXT = 255;
+import { kindOf } from "../../ostiary/static/kinds.js";
 
 /**
  * Return the properties of a model, in the order of its schema.
@@ -34,26 +34,6 @@ export function propertiesOf(model) {
   });
 }
 
-/** Return the kind of the values of a JSON schema. */
-export function kindOf(schema) {
-  const [type, ...others] = [schema.type].flat().filter((name) => name !== "null");
-  if (schema.enum) {
-    return "choice";
-  }
-  if (schema.properties?.url?.format === "uri-reference") {
-    return "file";
-  }
-  if (others.length || !["string", "integer", "number", "boolean"].includes(type)) {
-    return "json";
-  }
-  return type === "string" ? textKind(schema) : type;
-}
-
-function textKind({ format, maxLength }) {
-  const kind = { "date-time": "time", date: "date", decimal: "decimal", password: "password" }[format];
-  return kind ?? (maxLength > LONG_TEXT ? "longText" : "text");
-}
-
 /** Return true if texts of a property can be searched. */
 export function isSearchable({ kind, schema, isReadable }) {
   return isReadable && ["text", "longText"].includes(kind) && schema.format !== "uuid";
@@ -69,55 +49,4 @@ export function labelsOf(model) {
 /** Return true if a list can be ordered by a property. */
 export function isOrderable({ kind, isReadable }) {
   return isReadable && !["json", "file", "password"].includes(kind);
-}
-
-/** Return a description of a property's values, for people. */
-export function hintOf({ kind, schema, isNullable, hint }, isNew = false) {
-  if (hint) {
-    return hint;
-  }
-  const { minimum, maximum, minLength, maxLength } = schema;
-  const hints = [];
-  if (["integer", "number"].includes(kind)) {
-    hints.push(range(exact(minimum), exact(maximum)));
-  }
-  if (["text", "longText", "password"].includes(kind) && maxLength) {
-    hints.push(minLength ? `${minLength} to ${maxLength} characters` : `at most ${maxLength} characters`);
-  }
-  if (kind === "decimal") {
-    hints.push(decimals(schema.pattern));
-  }
-  if (kind === "json") {
-    hints.push(jsonHint(schema));
-  }
-  if (isNullable && !isNew && kind !== "boolean" && kind !== "choice") {
-    hints.push("left empty, it is null");
-  }
-  return hints.filter(Boolean).join("; ");
-}
-
-/** Return a limit; undefined if it has been rounded, as those of 64 bits are. */
-function exact(bound) {
-  return Number.isInteger(bound) && !Number.isSafeInteger(bound) ? undefined : bound;
-}
-
-function range(minimum, maximum) {
-  if ((minimum ?? maximum) === undefined) {
-    return "";
-  }
-  if (maximum === undefined) {
-    return `at least ${minimum}`;
-  }
-  return minimum === undefined ? `at most ${maximum}` : `${minimum} to ${maximum}`;
-}
-
-function decimals(pattern) {
-  const [, before, after] = /\{1,(\d+)\}.*?\{1,(\d+)\}/.exec(pattern ?? "") ?? [];
-  return before ? `at most ${before} digits before the point and ${after} after it` : "a decimal";
-}
-
-function jsonHint({ type, items }) {
-  const [name] = [type].flat().filter((each) => each !== "null");
-  const kinds = { object: "an object of JSON", array: `an array of JSON${items?.type ? ` with ${items.type}s` : ""}` };
-  return kinds[name] ?? "a value of JSON";
 }

@@ -1,10 +1,10 @@
 // The form of a row: the entered values, the changed ones, and the ones to send.
 
 import { Form, notify } from "../../ostiary/static/parts.js";
+import { isChanged, textOf, validValues, valuesOf } from "../../ostiary/static/values.js";
 import { html, useEffect, useState } from "../../ostiary/static/view.js";
 import { askBeforeLeaving } from "./address.js";
-import { PropertyField } from "./inputs.js";
-import { textOf, valueOf } from "./values.js";
+import { PropertyField } from "./fields.js";
 
 /**
  * The form of a row with these properties.
@@ -31,10 +31,7 @@ export function RecordForm({ properties, row, isNew, label, submit, onSave, onCh
     onChange(withoutPasswords(properties, valuesOf(changedIn(next), next).values));
   };
   const send = async () => {
-    const { values, problems } = valuesOf(changed, texts);
-    if (Object.keys(problems).length) {
-      throw Object.assign(new Error("Some values cannot be saved."), { fields: problems });
-    }
+    const values = validValues(changed, texts);
     if (!isNew && !isDirty) {
       notify("Nothing has changed.");
     } else if (await onSave(values)) {
@@ -56,26 +53,7 @@ export function RecordForm({ properties, row, isNew, label, submit, onSave, onCh
   </div>`;
 }
 
-function isChanged(property, row, texts) {
-  const { name } = property;
-  return name in texts && texts[name] !== textOf(property, row[name]);
-}
-
 function withoutPasswords(properties, values) {
   const secret = properties.filter(({ name, kind }) => kind === "password" && name in values);
   return { ...values, ...Object.fromEntries(secret.map(({ name }) => [name, "…"])) };
-}
-
-/** Return the entered values, and the errors of invalid ones. */
-function valuesOf(properties, texts) {
-  const values = {};
-  const problems = {};
-  for (const property of properties) {
-    try {
-      values[property.name] = valueOf(property, texts[property.name]);
-    } catch (error) {
-      problems[property.name] = [error.message];
-    }
-  }
-  return { values, problems };
 }

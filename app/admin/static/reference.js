@@ -1,11 +1,12 @@
 // The input of a reference: the id of another row, and a dialog that finds it.
 
 import { call } from "../../ostiary/static/api.js";
+import { kindOf } from "../../ostiary/static/kinds.js";
 import { Dialog, Problem, useCall } from "../../ostiary/static/parts.js";
 import { html, useEffect, useState } from "../../ostiary/static/view.js";
 import { RowLink, useAdmin } from "./access.js";
 import { whereOf } from "./list_state.js";
-import { isSearchable, kindOf, labelsOf, propertiesOf } from "./properties.js";
+import { isSearchable, labelsOf, propertiesOf } from "./properties.js";
 
 const FOUND = 20;
 // Milliseconds without a key before a search.

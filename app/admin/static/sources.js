@@ -2,11 +2,11 @@
 
 import { call } from "../../ostiary/static/api.js";
 import { Card, Field, Form, Loaded, useCall } from "../../ostiary/static/parts.js";
+import { valueOf } from "../../ostiary/static/values.js";
 import { html, useState } from "../../ostiary/static/view.js";
 import { useAdmin } from "./access.js";
 import { hrefOf } from "./address.js";
 import { Curl, Facts, Json, View } from "./parts.js";
-import { valueOf } from "./values.js";
 
 /** The view in the URL: all data sources, or `weather/current`. */
 export default function Sources({ segments: [name, functionName] }) {

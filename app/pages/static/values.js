@@ -52,6 +52,35 @@ const READERS = {
   },
 };
 
+/** Return true if the entered text of a property, if any, differs from the row's value. */
+export function isChanged(property, row, texts) {
+  const { name } = property;
+  return name in texts && texts[name] !== textOf(property, row[name]);
+}
+
+/** Return the entered values; throws an Error with `fields` if some are invalid. */
+export function validValues(properties, texts) {
+  const { values, problems } = valuesOf(properties, texts);
+  if (Object.keys(problems).length) {
+    throw Object.assign(new Error("Some values cannot be saved."), { fields: problems });
+  }
+  return values;
+}
+
+/** Return the entered values, and the errors of invalid ones. */
+export function valuesOf(properties, texts) {
+  const values = {};
+  const problems = {};
+  for (const property of properties) {
+    try {
+      values[property.name] = valueOf(property, texts[property.name]);
+    } catch (error) {
+      problems[property.name] = [error.message];
+    }
+  }
+  return { values, problems };
+}
+
 /** Return a time in the format of time inputs: in the time zone of the browser. */
 function localTime(value) {
   const time = new Date(value);

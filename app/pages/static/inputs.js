@@ -1,20 +1,20 @@
 // The inputs of properties, by the kind of their values.
 
-import { Field } from "../../ostiary/static/parts.js";
-import { html } from "../../ostiary/static/view.js";
-import { hintOf } from "./properties.js";
-import { Reference } from "./reference.js";
+import { hintOf } from "./kinds.js";
+import { Field } from "./parts.js";
 import { timeZone, valueOf } from "./values.js";
+import { html } from "./view.js";
 
 /**
  * The field of a property: its label, input, hint, and error.
  *
  * `text` is the entered text; without it a new row gets the default. `onText` gets the new text.
+ * `inputs` are further inputs by kind.
  */
-export function PropertyField({ property, text, isNew, problem, onText }) {
+export function PropertyField({ property, text, isNew, problem, onText, inputs }) {
   const { name, label = name, isRequired, kind } = property;
   const hints = [isNew && isRequired && "required", hintOf(property, isNew), kind === "time" && zoneHint(text)];
-  const Input = INPUTS[kind] ?? TextInput;
+  const Input = inputs?.[kind] ?? INPUTS[kind] ?? TextInput;
   return html`<${Field} label=${label} name=${name} hint=${hints.filter(Boolean).join("; ")} problem=${problem}>
     ${(shared) => html`<${Input} ...${{ shared, property, text, isNew, onText }} />`}
   <//>`;
@@ -57,7 +57,7 @@ function Choice({ shared, property, text, isNew, onText }) {
   </select>`;
 }
 
-const INPUTS = { longText: Area, json: JsonInput, choice: Choice, boolean: Choice, reference: Reference };
+const INPUTS = { longText: Area, json: JsonInput, choice: Choice, boolean: Choice };
 
 function zoneHint(text) {
   try {
