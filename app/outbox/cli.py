@@ -10,12 +10,12 @@ from app.commands import CommandGroup, json_option, print_rows
 
 from . import maintenance
 from .delivery import drain
-from .models import STATES
+from .models import STATES, WAITING_STATES
 from .service import worker
 
 COLUMNS = (
     *("id", "event", "subscriber", "recipient", "state", "attempts", "created", "deadline"),
-    *("requestId", "lastError"),
+    *("nextAttempt", "requestId", "lastError"),
 )
 STOP_SIGNALS = signal.SIGTERM, signal.SIGINT
 
@@ -59,6 +59,7 @@ def list_(state: str | None, limit: int, as_json: bool) -> None:
             delivery.attempts,
             event.created,
             event.deadline,
+            delivery.next_attempt if delivery.state in WAITING_STATES else None,
             event.request_id,
             delivery.last_error,
         )

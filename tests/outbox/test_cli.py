@@ -47,8 +47,9 @@ def test_list_is_a_table_with_the_newest_first(run, three):
 
     assert header.split() == [
         *("id", "event", "subscriber", "recipient", "state", "attempts", "created", "deadline"),
-        *("requestId", "lastError"),
+        *("nextAttempt", "requestId", "lastError"),
     ]
+    assert [line.split()[-3] != "-" for line in lines] == [True, False, False]
     found = [(line.split()[0], line.split()[4], line.split()[-1]) for line in lines]
     assert found == [("3", "pending", "-"), ("2", "failed", "550"), ("1", "delivered", "-")]
 
