@@ -76,10 +76,10 @@ def build(app: Flask) -> tuple[DocumentPart, list[str]]:
 
 
 def _tagged(app: Flask) -> list[Collection]:
-    """Return the served collections, users first: clients register and log in first."""
+    """Return the served collections, users last: readers look for the models of the project."""
     served = {name.partition(".")[0] for name in served_endpoints.of(app)}
     collections = [model for model in served_collections.of(app).values() if model.name in served]
-    return sorted(collections, key=lambda model: not model.is_owner_model)
+    return sorted(collections, key=lambda model: model.is_owner_model)
 
 
 def _paths(

@@ -603,6 +603,14 @@ def test_a_model_has_all_values_of_an_enumeration_and_no_bounds_that_are_not_exa
     expect(bounds).to_contain_text("-2147483648 to 2147483647")
 
 
+def test_the_form_of_a_new_row_shows_the_default_of_a_choice(admin):
+    admin.enter("rows/todos/new")
+
+    none = admin.page.get_by_label("isComplete").locator("option").first
+    expect(none).to_have_text("(the default: no)")
+    expect(none).to_have_attribute("value", "")
+
+
 def test_on_a_phone_the_actions_of_a_user_are_in_a_line_and_the_tab_is_in_sight(admin, service):
     admin.page.set_viewport_size(PHONE)
     admin.enter(f"users/{service.user_id(CUSTOMERS[8])}/history")

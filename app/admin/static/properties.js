@@ -5,8 +5,8 @@ import { kindOf } from "../../ostiary/static/kinds.js";
 /**
  * Return the properties of a model, in the order of its schema.
  *
- * Each has `name`, `kind`, `schema`, `isNullable`, `isWritable`, `isRequired` (in a new row), and
- * `target`, the model of the row that a reference leads to, with the `relation`. Forms may give it
+ * Each has `name`, `kind`, `schema`, `isNullable`, `isWritable`, `isRequired` and `usual` (in a
+ * new row: whether a value is required, and the default), and `target`, the model of the row that a reference leads to, with the `relation`. Forms may give it
  * a `label`, a `hint`, and the name of another one that it is `neededFor`.
  */
 export function propertiesOf(model) {
@@ -30,6 +30,7 @@ export function propertiesOf(model) {
       isWritable: name in written && !known[name]?.readOnly,
       isCreated: name in written,
       isRequired: required.includes(name),
+      usual: written[name]?.default,
     };
   });
 }

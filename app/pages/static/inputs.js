@@ -49,7 +49,9 @@ function Choice({ shared, property, text, isNew, onText }) {
   const options = property.kind === "boolean" ? ["true", "false"] : property.schema.enum.filter((each) => each !== null);
   const words = { true: "yes", false: "no" };
   // Without a choice: the default of a new row, or null.
-  const none = isNew ? "(the default)" : "(none)";
+  const { usual } = property;
+  const named = usual === undefined || usual === null ? "(the default)" : `(the default: ${words[usual] ?? usual})`;
+  const none = isNew ? named : "(none)";
   const hasNone = property.isNullable || (isNew && !property.isRequired);
   return html`<select ...${shared} value=${text ?? ""} onChange=${(event) => onText(event.target.value)}>
     ${(hasNone || !text) && html`<option value="">${hasNone ? none : "(choose)"}</option>`}
