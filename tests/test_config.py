@@ -32,6 +32,7 @@ def create(tmp_path):
 def instance(tmp_path_factory, monkeypatch):
     """The instance folder of apps that are created from it and the environment, as at a start."""
     folder = tmp_path_factory.mktemp("instance")
+    monkeypatch.delenv("INSTANCE_PATH", raising=False)
     monkeypatch.setattr(Flask, "auto_find_instance_path", lambda app: str(folder))
     return folder
 

@@ -1,7 +1,6 @@
 """Small LoopBack applications, and the services that they become."""
 
 import json
-import os
 from contextlib import contextmanager
 
 import pytest
@@ -44,13 +43,12 @@ def write_application(folder, models, scripts=(), files=(), entries=(), source=N
 
 def run(folder, *arguments):
     """Call a command of `ostiary loopback` in a folder; return its result."""
-    before = os.getcwd()
     folder.mkdir(exist_ok=True)
-    os.chdir(folder)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        # Restored afterwards: commands of a project set it.
+        patch.setenv("INSTANCE_PATH", "")
         return CliRunner().invoke(loopback, arguments)
-    finally:
-        os.chdir(before)
 
 
 def import_application(folder, *models, **content):
