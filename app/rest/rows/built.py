@@ -106,5 +106,5 @@ def prepare_built(
 ) -> PreparedStatement:
     """Return the statement for rows with values of these columns, and new values by these names."""
     conditions = [column == bindparam(str(place)) for place, column in enumerate(columns)]
-    values = {name: bindparam(value_parameter(name)) for name in names}
+    values: Values = {name: bindparam(value_parameter(name)) for name in names}
     return prepare(build(conditions, values))
