@@ -98,8 +98,8 @@ def _compile(statement: Any, dialect: Dialect) -> Compiled:
     for parameter, name in compiled.bind_names.items():
         convert = parameter.type.dialect_impl(dialect).bind_processor(dialect)
         for each in expanded.parameter_expansion.get(name, [name]):
-            value = expanded.parameters[each]
-            if value is not None or each != name:
+            if not parameter.required or each != name:
+                value = expanded.parameters[each]
                 fixed[each] = convert(value) if convert else value
             elif convert:
                 binders[each] = convert

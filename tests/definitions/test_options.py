@@ -107,6 +107,38 @@ def test_a_default_filter_may_list_values(serve):
 
 
 @pytest.mark.both_databases
+def test_properties_may_have_the_names_that_sqlalchemy_gives_to_parameters(serve):
+    note = {
+        "name": "Note",
+        "properties": dict.fromkeys(["text", "text_1", "text_1_1", "id_1"], "string"),
+        "scope": {"where": {"text": "a"}},
+        "acls": OPEN,
+    }
+    api = serve({"note": note})
+    token = api.logged_in()
+    api("POST", "/notes", {"text": "a"}, token=token)
+
+    def change(verb, path, body, **query):
+        answer = api(verb, path, body, token=token, query_string=query)
+        assert answer.status_code == 200
+        return answer.json
+
+    changes = {"text_1": "b", "text_1_1": "c", "id_1": "d"}
+    for name, value in changes.items():
+        assert change("PATCH", "/notes/1", {name: value})[name] == value
+    new = {"id": 1, "text": "a", **dict.fromkeys(changes, "e")}
+    assert change("PUT", "/notes/1", new) == new
+    where = json.dumps({"id": 1, "text": "a", "text_1": "e"})
+    assert change("POST", "/notes/update", changes, where=where) == {"count": 1}
+    assert change("POST", "/notes/upsertWithWhere", {"text_1": "f"}, where='{"id_1": "d"}') == {
+        "id": 1,
+        "text": "a",
+        **changes,
+        "text_1": "f",
+    }
+
+
+@pytest.mark.both_databases
 def test_orders_have_several_properties_in_a_text_in_requests_includes_and_the_default(serve):
     step = {
         "name": "Step",

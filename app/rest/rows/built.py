@@ -23,6 +23,9 @@ MAX_STATEMENTS = 256
 # Returns the statement for the rows that meet conditions, with new values by attribute.
 Build = Callable[[Conditions, Values], PreparableStatement]
 NO_VALUES: Values = {}
+# What the name of the parameter for a new value has after the attribute. SQLAlchemy's own names,
+# such as title_1 in a condition of title, end in a number.
+NEW = "_"
 
 
 def execute_built(
@@ -42,7 +45,22 @@ def execute_built(
         return execute_once(reader, build(chosen, values), parameters)
     columns, equal = found
     prepared = prepare_built(reader.prepare, build, columns, tuple(values))
-    return prepared.all({**values, **equal, **parameters})
+    return prepared.all({**new_values(values), **equal, **parameters})
+
+
+def new_values(values: Values) -> Values:
+    """Return new values by the parameters of a statement that `prepare_built` returns."""
+    return {name + NEW: value for name, value in values.items()}
+
+
+def bound(columns: Mapping[str, AnyColumn], values: Values) -> Values:
+    """Return new values as parameters of a statement that is not prepared, unless they are SQL."""
+    return {
+        name: value
+        if isinstance(value, SQLRole)
+        else bindparam(name + NEW, value, columns[name].type)
+        for name, value in values.items()
+    }
 
 
 def execute_once(
@@ -85,4 +103,5 @@ def prepare_built(
 ) -> PreparedStatement:
     """Return the statement for rows with values of these columns, and new values by these names."""
     conditions = [column == bindparam(str(place)) for place, column in enumerate(columns)]
-    return prepare(build(conditions, {name: bindparam(name) for name in names}))
+    values: Values = {name: bindparam(name + NEW) for name in names}
+    return prepare(build(conditions, values))

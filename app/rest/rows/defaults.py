@@ -27,6 +27,11 @@ class ColumnDefaults:
         """Return new values with those of each change; None if one may need its context."""
         return None if self._changed is None else _add(values, self._changed)
 
+    @property
+    def need_context(self) -> bool:
+        """Whether a value of each change may be a function of SQLAlchemy's context."""
+        return self._changed is None
+
     def new_id(self) -> Values:
         """Return the id of a new row; empty if the database generates it."""
         return {} if (id := new_id(self._columns["id"].type)) is None else {"id": id}

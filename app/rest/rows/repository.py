@@ -30,7 +30,7 @@ from app.ids import Id
 from app.rest.filters import sql
 from app.rest.filters.tree import Filter
 
-from .built import Build, execute_built, execute_once, prepare_built
+from .built import Build, bound, execute_built, execute_once, new_values, prepare_built
 from .defaults import ColumnDefaults
 from .dependents import have_dependents, released_dependents
 from .files import columns_of_files
@@ -253,7 +253,8 @@ class Repository:
     def _insert(self, items: Sequence[Values]) -> Sequence[Row]:
         if len(items) == 1:
             values = self.with_defaults(items[0])
-            return [prepare_built(PRIMARY.prepare, self._inserted, (), tuple(values)).first(values)]
+            prepared = prepare_built(PRIMARY.prepare, self._inserted, (), tuple(values))
+            return [prepared.first(new_values(values))]
         given = [{**self._defaults.new_id(), **item} for item in items]
         has_ids = all("id" in item for item in given)
         # Only the ORM supports rows that set different columns.
@@ -308,7 +309,10 @@ class Repository:
         return changed.values(self._by_column(values))
 
     def _by_column(self, values: Values) -> dict[Any, Any]:
-        return {self._table_columns[name]: value for name, value in values.items()}
+        columns = {name: self._table_columns[name] for name in values}
+        # A context has the new values by the names of columns.
+        given = values if self._defaults.need_context else bound(columns, values)
+        return {columns[name]: value for name, value in given.items()}
 
     def _inserted(self, _conditions: Conditions, values: Values) -> PreparableStatement:
         return insert(self.key.table).values(self._by_column(values)).returning(*self.shown.stored)
