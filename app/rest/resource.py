@@ -200,7 +200,8 @@ class Resource:
     def insert(self, items: Sequence[Values]) -> Sequence[Row]:
         """Store new rows in the current app, calling hooks; return them in the same order.
 
-        Values are by attribute. They are not checked, and get no defaults of JSON.
+        Values are by attribute. They are not validated, and get no defaults of JSON: an endpoint
+        that stores what clients send has the `schema` of the resource as its `body`.
         """
         return self._writer.insert(items)
 
