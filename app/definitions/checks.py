@@ -24,6 +24,7 @@ from app.users.resource import users
 
 from .bases import OWNER_MAY_CHANGE
 from .definition import Definition
+from .limits import warn_of_null
 from .reading import Models
 from .relations import ResolvedRelations
 from .rules import applicable_rules
@@ -45,6 +46,7 @@ def check(models: Models, resolved: Mapping[str, ResolvedRelations], usual: Reso
     """
     for definition in models.definitions.values():
         _check_scope(definition)
+        warn_of_null(definition.limits, definition.properties, models.problems)
     _check_stored(models)
     used = {
         store

@@ -198,9 +198,10 @@ class Resource:
         return shown_columns(self.model, self.schema())
 
     def insert(self, items: Sequence[Values]) -> Sequence[Row]:
-        """Store new rows in the current app, calling hooks; return them in the same order.
+        """Store new rows, calling hooks, without validation; return them in the same order.
 
-        Values are by attribute. They are not checked, and get no defaults of JSON.
+        Values are by attribute, and get no defaults of JSON: an endpoint that stores what clients
+        send has the `schema` of the resource as its `body`.
         """
         return self._writer.insert(items)
 

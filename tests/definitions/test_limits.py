@@ -7,6 +7,7 @@ from sqlalchemy import make_url
 
 from app.config import ConfigurationError
 from app.database.session import transaction
+from app.definitions.reading import json_models
 from app.rest.collection import get_resource
 from app.rest.rows.limits import LimitReached
 from tests.support.races import at_once
@@ -486,6 +487,54 @@ def test_only_models_with_rows_in_the_database_have_limits(make_models, base, co
 
     with pytest.raises(ConfigurationError, match=r"person.json: limits: are not possible"):
         make_models({"person": person}, config, {"person": ""}, DATA_SOURCES=desk)
+
+
+REQUIRED = {"type": "boolean", "default": False, "required": True}
+NULL_EVADES = "rows in which {0} is null do not count, and clients may set it to null; write "
+
+
+@pytest.mark.parametrize(
+    ("where", "declared", "advice"),
+    [
+        (
+            {"cancelled": False},
+            {},
+            '{"cancelled": {"neq": true}}, which counts these rows too, or ',
+        ),
+        (
+            {"cancelled": {"eq": True}},
+            {},
+            '{"cancelled": {"neq": false}}, which counts these rows ',
+        ),
+        ({"and": [{"or": [{"note": "late"}]}]}, {}, '"required": true for note'),
+        ({"cancelled": {"neq": True}, "note": None}, {}, None),
+        ({"cancelled": False}, {"cancelled": REQUIRED}, None),
+        ({"cancelled": False}, {"cancelled": {"type": "boolean", "readOnly": True}}, None),
+    ],
+)
+def test_a_limit_that_a_null_evades_is_a_warning(make_models, where, declared, advice):
+    properties = {**sign_up()["properties"], **declared}
+    model = sign_up({**FULL, "where": where}, properties=properties)
+
+    app = make_models({"signUp": model, "shift": SHIFT, "task": TASK})
+
+    warnings = json_models.of(app).problems.warnings
+    assert len(warnings) == (advice is not None)
+    for warning in warnings:
+        said = NULL_EVADES.format("note" if "note" in advice else "cancelled") + advice
+        assert warning.startswith(f"signUp.json: limits[0].where: {said}")
+
+
+def test_rows_without_a_value_count_if_the_where_excludes_the_other_value(serve):
+    limit = {**FULL, "where": {"cancelled": {"neq": True}}}
+    rota = Rota(serve({"signUp": sign_up(limit), "shift": SHIFT, "task": TASK}))
+    shift = rota.shift(2)
+
+    statuses = [rota.sign_up(shift, cancelled=value).status_code for value in (None, True, None)]
+
+    assert statuses == [200, 200, 200]
+    assert rota.sign_up(shift, cancelled=None).status_code == 409
+    assert rota("PATCH", "/signUps/2", {"cancelled": None}).status_code == 409
 
 
 def test_a_where_may_use_hidden_properties_and_the_document_has_the_codes(serve):

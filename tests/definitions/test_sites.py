@@ -44,6 +44,19 @@ def test_a_shift_has_no_more_sign_ups_than_its_capacity_as_documented(app, clien
     namespace["test_a_shift_has_no_more_sign_ups_than_its_capacity"](client, Users(app), Parallel())
 
 
+def test_a_cancelled_that_is_null_takes_a_place_of_the_documented_shift(app, client):
+    user = Users(app)
+    admin, ada = user(role="admin"), user()
+    client.post("/api/sites", json={"name": "North"}, user=admin)
+    client.post("/api/coordinators", json={"siteId": 1, "userId": ada.id}, user=admin)
+    client.post("/api/shifts", json={"title": "Late", "siteId": 1, "capacity": 1}, user=ada)
+    sign_up = {"shiftId": 1, "cancelled": None}
+
+    answers = [client.post("/api/signUps", json=sign_up, user=ada) for _ in range(2)]
+
+    assert [answer.status_code for answer in answers] == [200, 409]
+
+
 def test_the_error_is_the_documented_one(app, client):
     _, error = blocks(LIMITS, "json")
     user = Users(app)

@@ -21,7 +21,7 @@ RECIPES = re.findall("^## (.*)$", (ROOT / PAGE).read_text(), re.MULTILINE)
 TESTS = [
     (name, path) for name in RECIPES for path in named_files(section(PAGE, name)) if "test_" in path
 ]
-USERS = {"Ada": (), "Bob": (), "Rita": ("admin",)}
+USERS = {"Ada": (), "Bob": (), "Rita": ("admin",), "Carol": ("clerk",)}
 
 
 @pytest.fixture

@@ -339,6 +339,12 @@ def test_the_example_of_mail_is_sent_in_the_language_of_the_reader(library):
     assert body.get_content().strip() == "Bitte zurück: Emma, Persuasion"
 
 
+def test_the_example_of_csv_files_has_no_formulas(library):
+    guests = [("=1+2", 1), ("Noah", -2)]
+
+    assert library.example("csv_files").guest_list(guests) == "'=1+2,1\r\nNoah,-2\r\n"
+
+
 def test_the_example_of_the_audit_log_records_and_finds(library):
     example = library.example("audit")
 

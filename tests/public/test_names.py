@@ -26,6 +26,7 @@ NAMES = {
         "UnauthorizedError UnknownVariableError Variable VariableError VariableTypeError "
         "items_of without_waiting"
     ),
+    "csv_files": ("protect"),
     "database": ("Model after_commit db transaction"),
     "datasources": ("data_source"),
     "errors": (

@@ -55,7 +55,8 @@ class Limit:
 
     Example::
 
-        Limit(per="shift", at_most="capacity", where={"cancelled": False}, code="SHIFT_IS_FULL")
+        active = {"cancelled": {"neq": True}}
+        Limit(per="shift", at_most="capacity", where=active, code="SHIFT_IS_FULL")
     """
 
     # The belongsTo relation to the other model.

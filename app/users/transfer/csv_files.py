@@ -67,7 +67,7 @@ def read_rows(file: TextIO) -> Iterator[tuple[int, list[str]]]:
 
 def write_rows(file: TextIO, rows: Iterable[Sequence[str]]) -> None:
     """Write rows."""
-    csv.writer(file, lineterminator="\n").writerows(map(_protect, row) for row in rows)
+    csv.writer(file, lineterminator="\n").writerows(map(protect, row) for row in rows)
 
 
 def from_text(declared: "Property", text: str) -> object:
@@ -176,7 +176,8 @@ def _lines(file: TextIO) -> Iterator[str]:
         yield line
 
 
-def _protect(cell: str) -> str:
+def protect(cell: str) -> str:
+    """Return the text of a cell, with an apostrophe in front if spreadsheets would calculate it."""
     return f"'{cell}" if FORMULA.match(cell) else cell
 
 
