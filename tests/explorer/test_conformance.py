@@ -51,7 +51,7 @@ UNKNOWN = {
     "patch /users/1/passkeys/1": "MODEL_NOT_FOUND",
     "post /users/1/factors/totp/confirm": "SECOND_FACTOR_FAILED",
 }
-REGISTERING = {"users.create", "users.createMany", "users.patchOrCreate", "users.replaceOrCreate"}
+REGISTERING = {"users.create", "users.patchOrCreate", "users.replaceOrCreate"}
 REGISTERING |= {"users.createServiceAccount"}
 # Values of headers that the service reads, some of them of no use, by the names of the headers.
 TAGS = ["*", 'W/"x", "y"', "x, ,", '"x", ' * 300]
@@ -191,10 +191,7 @@ def example(document, operation):
     body = body.get("anyOf", [body])[0]
     if "examples" in body:
         return body["examples"][0]
-    is_array = "items" in body
-    name = (body["items"] if is_array else body)["$ref"].rpartition("/")[2]
-    [given, *_] = document["components"]["schemas"][name]["examples"]
-    return [given] if is_array else given
+    return document["components"]["schemas"][body["$ref"].rpartition("/")[2]]["examples"][0]
 
 
 def test_every_example_of_the_document_is_accepted(app, client, document):

@@ -16,7 +16,7 @@ from app.rest.aggregates.answer import find_aggregate
 from app.rest.collection import Collection
 from app.rest.endpoint import Endpoint, declare, declared_by, endpoints_of
 from app.rest.relations import Relation
-from app.rest.requests.bodies import Body, read_array, read_body, read_items
+from app.rest.requests.bodies import Body, read_body, read_items
 from app.rest.requests.parameters import is_given, parse_parameter, read_parameter
 from app.rest.resource import Resource
 from app.rest.rows.dependents import DELETION_ERRORS
@@ -39,11 +39,7 @@ from .representations import (
     without_echo,
 )
 
-AGGREGATE, CREATE_MANY = "aggregate", "createMany"
-# Methods that LoopBack 3's models do not have: an application may have another one.
-REPLACEABLE = (AGGREGATE, CREATE_MANY)
-# Methods of new rows, which have no owner.
-CREATING = (CREATE, CREATE_MANY)
+AGGREGATE = "aggregate"
 # The methods of `PUT`, each with the method of `PATCH` for the same path.
 PUT_METHODS = {"replaceById": "patchAttributes", "replaceOrCreate": "patchOrCreate"}
 
@@ -165,17 +161,10 @@ class RowViews:
 class CollectionViews(RowViews):
     """The views of a collection whose rows are in the database."""
 
-    @declare("create", WRITE, "POST /", body="New{}", answer="{}")
+    @declare("create", WRITE, "POST /", body="New{} | [New{}]", answer="{} | [{}]")
     def create(self, grant: Grant) -> ResponseReturnValue:
-        """Create one row. An array of rows in place of one is `createMany`."""
-        return self._create_rows(grant, read_items())
-
-    @declare(CREATE_MANY, WRITE, "POST /many", body="[New{}]", answer="[{}]", ruled_by=CREATE)
-    def create_many(self, grant: Grant) -> ResponseReturnValue:
-        """Create all rows of an array, or none."""
-        return self._create_rows(grant, read_array())
-
-    def _create_rows(self, grant: Grant, body: Body | list[object]) -> ResponseReturnValue:
+        """Create one row, or all rows of an array or none."""
+        body = read_items()
         required = self.rows.written_scope(grant) if grant.by_row else ()
         rows = create_rows(self.collection, body, grant.user_id, required=required)
         return respond_created(self.collection, rows, body)
@@ -368,14 +357,14 @@ def usual_endpoints(relations: Mapping[str, Relation]) -> list[Endpoint]:
 
 
 def _without_replaced(usual: Iterable[Endpoint], own: Sequence[Endpoint]) -> Iterator[Endpoint]:
-    """Yield the usual endpoints, but for those of REPLACEABLE that an application has itself.
+    """Yield the usual endpoints, but for `aggregate` if an application has another one.
 
-    Its own may be older. Relations to the rows need the rules of the method.
+    It may be older than the usual one. Relations to the rows need the rules of the method.
     """
     methods = {endpoint.method for endpoint in own}
     routes = {route for endpoint in own for route in endpoint.routes}
     for endpoint in usual:
-        if endpoint.method not in REPLACEABLE:
+        if endpoint.method != AGGREGATE:
             yield endpoint
         elif endpoint.method not in methods:
             is_taken = not routes.isdisjoint(endpoint.routes)
@@ -387,7 +376,8 @@ def _describe(resource: Resource, endpoints: Iterable[Endpoint]) -> Iterator[End
     for endpoint in endpoints:
         served = endpoint if resource.replaces_on_put else with_changing_put(endpoint)
         yield served.replace(
-            owned=resource.owner is not None and endpoint.method not in CREATING,
+            # A row being created has no owner.
+            owned=resource.owner is not None and endpoint.method != CREATE,
             by_row=True,
             atomic=True,
             errors=(*endpoint.errors, *resource.errors.get(endpoint.method, ())),
