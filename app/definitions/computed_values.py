@@ -14,7 +14,7 @@ from app.rest.computed import result_of_related, values_of
 from app.rest.filters.columns import kind_of
 from app.rest.filters.parser import read_where
 from app.rest.filters.related import FilteredModel
-from app.rest.filters.tree import Where, without_lists
+from app.rest.filters.tree import Where
 from app.rest.functions import uses_of
 from app.rest.relations import REFERENCES_MANY, Relation
 from app.rest.resource import Resource
@@ -119,7 +119,7 @@ def _where(declared: Declaration, columns: Columns) -> Where | None:
     """Return the conditions for the rows that count; None, with a problem, if they are invalid."""
     model = FilteredModel(_kinds(columns))
     try:
-        return without_lists(read_where(dict(declared.mapping), model))
+        return read_where(dict(declared.mapping), model)
     except InvalidFilter as error:
         declared.add(str(error.description).rstrip("."))
         return None

@@ -34,7 +34,7 @@ from .filters.parser import lenient, parse_leniently, read_filter, read_where
 from .filters.related import FilteredModel, Properties, refusing
 from .filters.searches import count_given
 from .filters.sql import Column
-from .filters.tree import OTHERS, Filter, without_lists
+from .filters.tree import OTHERS, Filter
 from .related_rows import RelatedRows, filtered_model, included_model
 from .relations import Relation, filter_within
 from .requests.compatibility import loader
@@ -83,7 +83,7 @@ class Collection:
         owner = None if resource.owner is None else self._columns[resource.owner.key]
         where = resource.default_filter.get("where")
         parsed = read_where(where, self._without_relations()) if where else ()
-        restriction = sql.conditions(without_lists(parsed), self.properties)
+        restriction = sql.conditions(parsed, self.properties)
         self.rows = resource.repository(resource.model, self.properties, owner, restriction)
         self.rows.relations = RelatedRows(self)
         self.is_owner_model = resource.holds_users
@@ -257,7 +257,7 @@ class Collection:
         given = {name: usual.get(name) for name in ("where", "order")}
         filter_ = self._parse_filter(given, self._without_relations())
         shown = self._parse_filter({"fields": usual.get("fields")}, FilteredModel(self._kinds()))
-        return replace(filter_, where=without_lists(filter_.where), fields=shown.fields)
+        return replace(filter_, fields=shown.fields)
 
     def target(self, relation: Relation) -> "Collection":
         """Return the collection that a relation leads to, without its scope."""

@@ -22,7 +22,6 @@ from sqlalchemy import (
     select,
     true,
 )
-from sqlalchemy.sql.visitors import iterate
 from sqlalchemy.types import NullType, TypeEngine
 
 from app.access.policy import Grant, find_grant, is_in_scope
@@ -137,20 +136,19 @@ def _column(
         return _element(function(readable) if function else computation, table)
 
     try:
-        # What the caller may read changes neither the type nor the lists.
+        # What the caller may read does not change the type.
         element = make(lambda _: true())
     except ValueError:
         raise
     # Whatever the project's code raises.
     except Exception as error:
         raise ValueError(describe_error(error)) from error
-    has_lists = any(getattr(part, "expanding", False) for part in iterate(element))
     return ComputedColumn(
         _attribute(name),
         values_of(element.type, row_ids),
         partial(_in_table, table, partial(make, partial(_readable, find))),
         is_nullable=True,
-        is_dynamic=bool(function) or has_lists,
+        is_dynamic=bool(function),
     )
 
 

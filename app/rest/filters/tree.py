@@ -1,8 +1,7 @@
 """A parsed filter: plain nodes that depend on neither a database nor a request."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 from .kinds import Kind
 from .patterns import Alternative
@@ -145,22 +144,6 @@ def comparisons(where: Where) -> Iterator[Comparison]:
         else:
             for inner in condition.wheres:
                 yield from comparisons(inner)
-
-
-def without_lists(where: Where) -> Where:
-    """Return the same conditions without lists of values: statements with these are not kept."""
-    return tuple(map(_without_list, where))
-
-
-def _without_list(node: WhereNode) -> WhereNode:
-    if isinstance(node, Group):
-        return Group(node.operator, tuple(map(without_lists, node.wheres)))
-    if isinstance(node, Related) or node.operator not in ("inq", "nin"):
-        return node
-    group, word = ("or", "eq") if node.operator == "inq" else ("and", "neq")
-    values: Any = node.operand
-    each = (replace(node, operator=word, operand=value) for value in values)
-    return Group(group, tuple((comparison,) for comparison in each))
 
 
 def related_conditions(where: Where) -> list[Related]:

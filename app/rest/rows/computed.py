@@ -61,7 +61,7 @@ class ComputedColumn(Column[Any]):
         super().__init__(name, result.type, nullable=is_nullable)
         self.result, self.text = result, description
         self.on = express
-        # Whether statements with it cannot be kept: it depends on the caller, or has lists.
+        # Whether statements with it cannot be kept, because it depends on the caller.
         self.is_dynamic = is_dynamic
 
 
