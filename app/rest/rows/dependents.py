@@ -24,7 +24,7 @@ from app.ids import Id
 from app.state import AppState
 
 from . import files
-from .values import Statement
+from .values import IDS, Statement
 
 #: Maximum rows with polymorphic dependents that one request deletes; each level counts as 100.
 MAX_FOLLOWED = 100_000
@@ -32,8 +32,6 @@ MAX_FOLLOWED = 100_000
 BATCH, COST = 1000, 100
 # The errors of a deletion.
 DELETION_ERRORS = (Conflict(REFERRED_TO), TooManyDependents())
-# The parameter with the ids of deleted rows.
-IDS = "ids"
 
 
 class Dependent(NamedTuple):

@@ -34,8 +34,7 @@ from app.rest.relations import BELONGS_TO, Relation
 
 from .repository import Repository
 from .scopes import MAX_CHECKED
-from .shown_columns import IDS
-from .values import Condition, Conditions, Element, Statement, Values
+from .values import IDS, Condition, Conditions, Element, Statement, Values
 
 # The code of limits that declare none.
 LIMIT_REACHED = "LIMIT_REACHED"

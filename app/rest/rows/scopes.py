@@ -36,8 +36,7 @@ from app.database.session import connection
 from app.ids import Id
 
 from .repository import Repository
-from .shown_columns import IDS
-from .values import Condition, Conditions, Element, NewRow, Statement, Values
+from .values import IDS, Condition, Conditions, Element, NewRow, Statement, Values
 
 #: Maximum rows that one request changes by a permission for some rows, or in what a limit of the
 #: model uses, as they are checked afterwards.

@@ -14,11 +14,9 @@ from app.rest.filters.tree import Filter
 from .computed import ComputedColumn, Elements
 from .files import columns_of_files
 from .pages import FILE_SIZE, RowSize, max_characters, size_of_names, text_places
-from .values import Element
+from .values import IDS, Element
 
 Columns = Mapping[str, AnyColumn]
-# The parameter with the ids of rows.
-IDS = "ids"
 
 
 class ShownColumns:

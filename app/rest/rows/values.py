@@ -30,3 +30,5 @@ Conditions = Iterable[Condition]
 Element = ColumnElement[Any]
 # A statement that reads rows, whose columns differ between models.
 Statement = Select[Any]
+# The parameter of a statement with the ids of rows.
+IDS = "ids"

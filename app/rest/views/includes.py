@@ -21,7 +21,7 @@ from app.rest.relations import Relation
 from app.rest.rows.grants import RelatedGrants
 from app.rest.rows.pages import KeptStatement, RowSize
 from app.rest.rows.repository import LIMIT
-from app.rest.rows.values import Conditions, Row, Statement
+from app.rest.rows.values import IDS, Conditions, Row, Statement
 from app.rest.served_relations import target_of
 from app.rest.visibility import Visibility
 
@@ -29,9 +29,6 @@ from app.rest.visibility import Visibility
 MAX_LEVELS = 3
 #: Maximum includes of a filter, on all levels together; each is a query.
 MAX_INCLUDES = 10
-
-# The parameter with the ids of the rows, or of their parents.
-IDS = "ids"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from app.rest.filters.searches import count_filters
 from app.rest.filters.tree import Filter
 from app.rest.requests.parameters import Given, given_parameter, parse_parameter
 from app.rest.routing import requested_path
-from app.rest.rows.grants import NO_GRANTS, RelatedGrants
+from app.rest.rows.grants import RelatedGrants
 from app.rest.rows.pages import KeptStatement, Page, read_page
 from app.rest.rows.values import Conditions, Row, Statement, Values
 
@@ -73,9 +73,7 @@ class ListQuery:
 
     @property
     def _related(self) -> RelatedGrants:
-        filter_ = self.filter_
-        is_general = not filter_.relations and not self._rows.shown.is_dynamic
-        return NO_GRANTS if is_general else self._rows.relations.grants(filter_)
+        return self._rows.relations.grants(self.filter_)
 
     def _build(self, conditions: Conditions, related: RelatedGrants) -> Statement:
         chosen = [*self._of_parent, *conditions]

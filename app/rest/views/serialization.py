@@ -18,11 +18,10 @@ from app.rest.relations import (
     REFERENCES_MANY,
     THROUGH,
 )
-from app.rest.rows.grants import NO_GRANTS
 from app.rest.rows.pages import JSON_COST, Budget
-from app.rest.rows.values import Row, Values
+from app.rest.rows.values import IDS, Row, Values
 
-from .includes import IDS, Include, parse_includes
+from .includes import Include, parse_includes
 
 Includes = Sequence[Include]
 
@@ -212,9 +211,7 @@ def _read(include: Include, ids: Counter[Id], name: str, budget: Budget) -> Foun
     """
     values = {IDS: [id for id in ids if id is not None], "limit_": budget.objects + 1}
     grant, rows, filter_ = include.grant(), include.target.rows, include.filter_
-    related = NO_GRANTS
-    if filter_.relations or rows.shown.is_dynamic:
-        related = rows.relations.grants(filter_)
+    related = rows.relations.grants(filter_)
     if grant is None:
         return Found([], [])
     budget.query(include.path)
