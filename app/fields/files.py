@@ -12,6 +12,8 @@ from app.ids import Id
 from .base import FieldOptions, JsonSchema, Schema
 
 UPLOADED = "is set by uploading a file"
+# Maximum bytes of a file unless a store or a property sets another number.
+MAX_FILE = 10 * 1024 * 1024
 URL = "url"
 
 

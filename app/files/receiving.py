@@ -23,14 +23,13 @@ from app.state import AppState
 from app.storage.errors import (
     ContainerExists,
     ContainerNotFound,
-    FileTooLarge,
     InvalidUpload,
 )
 from app.storage.settings import StoreSettings
 from app.storage.setup import OpenStore
 from app.storage.store import Store, Upload, check_name
 from app.storage.types import canonical_type, declared_type, types_like
-from app.storage.uploads import FileReceiver, body_blocks, form_events, part_data
+from app.storage.uploads import FieldReader, FileReceiver, body_blocks, form_events, part_data
 
 from .urls import UrlSigner
 
@@ -72,7 +71,7 @@ class FilePlace:
 places = AppState[dict[tuple[str, str], FilePlace]]("files of rows", factory=lambda _app: {})
 
 
-class Receipt:
+class ReceivedFiles:
     """The files that one request uploads; they appear in their stores when all are accepted."""
 
     def __init__(self) -> None:
@@ -125,13 +124,13 @@ def received_body(
     place: FilePlace, name: str, declared: str, body: IO[bytes]
 ) -> Iterator[StoredFile]:
     """Receive a file that is a request's body; remove it if the block raises."""
-    receipt = Receipt()
+    received = ReceivedFiles()
     with ExitStack() as stack:
         blocks = body_blocks(body, place.settings.max_file_size)
-        file = receipt.receive(place, name, declared, blocks, stack)
+        file = received.receive(place, name, declared, blocks, stack)
         if not file.size:
             raise InvalidUpload("No file content uploaded")
-        with receipt.published():
+        with received.published():
             yield file
 
 
@@ -143,21 +142,21 @@ def received_form(
 
     It has at most `most` bytes, `most_text` of them in fields.
     """
-    receipt = Receipt()
+    received = ReceivedFiles()
     with ExitStack() as stack:
-        form = FormOfRow(collection, receipt, most_text)
+        form = FormOfRow(collection, received, most_text)
         values = form.read(form_events(body, content_type, most), stack)
-        with receipt.published():
+        with received.published():
             yield values
 
 
 class FormOfRow:
     """Reads the form of a new row: its files, and the other properties as fields."""
 
-    def __init__(self, collection: Collection, receipt: Receipt, most_text: int) -> None:
+    def __init__(self, collection: Collection, received: ReceivedFiles, most_text: int) -> None:
         self._collection = collection
-        self._receipt = receipt
-        self._most = self._left = most_text
+        self._received = received
+        self._fields = FieldReader(most_text)
         self._texts: dict[str, str] = {}
         self._files: dict[str, StoredFile] = {}
 
@@ -185,15 +184,10 @@ class FormOfRow:
         if place is None:
             raise ValidationError({name: [UNKNOWN_PROPERTY]})
         declared = part.headers.get("content-type", "")
-        return self._receipt.receive(place, part.filename, declared, part_data(events), stack)
+        return self._received.receive(place, part.filename, declared, part_data(events), stack)
 
     def _read_text(self, events: Iterator[Event]) -> str:
-        value = bytearray()
-        for block in part_data(events):
-            self._left -= len(block)
-            if self._left < 0:
-                raise FileTooLarge(f"All fields together have at most {self._most} bytes.")
-            value += block
+        value = self._fields.read(events)
         try:
             text = value.decode()
             check_text(text)

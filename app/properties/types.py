@@ -21,7 +21,7 @@ from app.database.columns import (
 from app.fields import base as fields
 from app.fields import json as json_fields
 from app.fields.base import MAX_TEXT, Field
-from app.fields.files import File, FileOptions
+from app.fields.files import MAX_FILE, File, FileOptions
 from app.problems import MISSPELT, suggest
 
 from .declaration import Declaration, JsonObject
@@ -61,8 +61,6 @@ FILE = "file"
 NAMES = ("string", "decimal", "array", FILE, *SIMPLE)
 # Keys of a file's declaration that other types do not have.
 FILE_KEYS = ("store", "container", "types", "maxBytes")
-# Bytes of a file without `maxBytes`, as of the files of a store.
-MAX_FILE = 10 * 1024 * 1024
 FILE_TYPE = re.compile(r"[a-z]+/(\*|[\w.+-]+)", re.ASCII)
 
 

@@ -8,6 +8,7 @@ from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, val
 
 from app.config import ConfigurationError
 from app.connector.settings.loading import substitute_environment
+from app.fields.files import MAX_FILE
 from app.problems import Problems
 
 from . import PROVIDERS
@@ -48,7 +49,7 @@ class StoreSchema(Schema):
     provider = fields.String(load_default=PROVIDERS[0], validate=validate.OneOf(PROVIDERS))
     root = fields.String(load_default="storage", validate=validate.Length(min=1))
     # As in LoopBack 3.
-    maxFileSize = fields.Integer(load_default=10 * MIB, validate=positive)  # noqa: N815
+    maxFileSize = fields.Integer(load_default=MAX_FILE, validate=positive)  # noqa: N815
     maxRequestSize = fields.Integer(load_default=None, validate=positive)  # noqa: N815
     maxFieldsSize = fields.Integer(load_default=64 * 1024, validate=positive)  # noqa: N815
     allowedContentTypes = fields.List(fields.String(), load_default=list)  # noqa: N815

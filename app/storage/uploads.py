@@ -115,6 +115,23 @@ class FileReceiver:
             raise TypeNotAllowed(f"The type {quote(refused)} is not one of {known}.")
 
 
+class FieldReader:
+    """Reads the fields of a form, which have at most this number of bytes together."""
+
+    def __init__(self, most: int) -> None:
+        self._most = self._left = most
+
+    def read(self, events: Iterable[Event]) -> bytes:
+        """Return the value of the current part; raise FileTooLarge."""
+        value = bytearray()
+        for block in part_data(events):
+            self._left -= len(block)
+            if self._left < 0:
+                raise FileTooLarge(f"All fields together have at most {self._most} bytes.")
+            value += block
+        return bytes(value)
+
+
 class FormReader:
     """Reads a form into a container, within the limits of a store."""
 
@@ -122,7 +139,7 @@ class FormReader:
         self._receiver = FileReceiver(store, settings)
         self._settings = settings
         self._container = container
-        self._fields_size = 0
+        self._fields = FieldReader(settings.max_fields_size)
         self._uploaded = Uploaded()
         self._uploads: list[tuple[Upload, Description]] = []
 
@@ -171,14 +188,8 @@ class FormReader:
         self._uploads.append((upload, described))
 
     def _read_field(self, part: Field | File, events: Iterator[Event]) -> None:
-        value = bytearray()
-        for block in part_data(events):
-            self._fields_size += len(block)
-            if self._fields_size > self._settings.max_fields_size:
-                most = self._settings.max_fields_size
-                raise FileTooLarge(f"All fields together have at most {most} bytes.")
-            value += block
-        self._uploaded.fields.setdefault(part.name, []).append(value.decode(errors="replace"))
+        value = self._fields.read(events).decode(errors="replace")
+        self._uploaded.fields.setdefault(part.name, []).append(value)
 
 
 def _check_first(data: bytes, types: set[str]) -> None:
