@@ -15,7 +15,7 @@ from ostiary_loopback.repairs import repair
 
 from .files import ProjectFile
 from .names import other_names, with_other_names
-from .paths import other_plurals
+from .paths import USERS, other_plurals
 from .settings import id_type, users_model
 from .validations import translate_validations
 
@@ -23,7 +23,6 @@ JsonObject = Mapping[str, Any]
 ROOTS = [name.lower() for name in (*PERSISTED, USER)]
 # The types of ids in a model's file, by ID_TYPE.
 _TYPES = {"integer": "number", "objectid": "objectid", "uuid": "uuid"}
-USERS = "users"
 
 
 def to_json(value: object) -> str:

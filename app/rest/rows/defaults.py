@@ -1,4 +1,4 @@
-"""What SQLAlchemy sets in Python where a row has no value, for statements sent without it."""
+"""Defaults that SQLAlchemy sets in Python, for statements that it does not execute."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -24,12 +24,15 @@ class ColumnDefaults:
         return _add(values, self._new)
 
     def of_changed(self, values: Values) -> Values | None:
-        """Return new values with those of each change; None if one may need its context."""
+        """Return the values of a change with those that `onupdate` sets.
+
+        None if a function of `onupdate` may need the context of SQLAlchemy's execution.
+        """
         return None if self._changed is None else _add(values, self._changed)
 
     @property
     def need_context(self) -> bool:
-        """Whether a value of each change may be a function of SQLAlchemy's context."""
+        """Whether a function of `onupdate` may need the context of SQLAlchemy's execution."""
         return self._changed is None
 
     def new_id(self) -> Values:

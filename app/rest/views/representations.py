@@ -207,9 +207,8 @@ def without_echo(collection: Collection, row_id: Id, scope: Conditions, body: Va
     """Return the body of a change without unchanged values that clients cannot write.
 
     These are computed properties, whatever their values, and read-only properties and included
-    relations, if they are as in the row. Raises the
-    errors of `Collection.or_denied`, and IdFixed for another id with COMPATIBILITY, which removes
-    all other read-only values from bodies.
+    relations, if they are as in the row. Raises the errors of `Collection.or_denied`, and IdFixed
+    for another id with COMPATIBILITY, which removes all other read-only values from bodies.
     """
     if is_compatible(current_app.config) and collection.id_name in body:
         given = body[collection.id_name]
