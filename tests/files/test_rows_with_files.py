@@ -1,12 +1,16 @@
 """Files of rows are uploaded, read, replaced and removed, on both databases and stores."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from app.database.session import db
+from app.rest.collection import get_resource
 from tests.storage.conftest import PNG
 from tests.support.answers import field_codes, refusal
-from tests.support.races import at_once
+from tests.support.races import at_once, waiting
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.both_databases
 JPEG = b"\xff\xd8\xff" + b"another picture"
@@ -227,6 +231,30 @@ def test_a_file_that_is_uploaded_while_its_row_is_deleted_does_not_remain(photos
 
     assert deleted.status_code == 200
     assert uploaded.status_code in (200, 404)
+    assert photos.stored() == []
+
+
+@pytest.mark.only_on("postgresql")
+def test_a_file_that_is_replaced_while_its_owner_is_deleted_does_not_remain(photos):
+    photo, deleted = photos.photo(), []
+
+    def delete_owner(resource, event):
+        path = f"/users/{photo['ownerId']}"
+        deleted.append(pool.submit(photos, "DELETE", path))
+        # For the row that this transaction has changed.
+        eventually(lambda: waiting(watcher) == 1)
+
+    with photos.app.app_context():
+        get_resource("Photos").after_save.connect(delete_owner)
+        engine = db.engine
+    with ThreadPoolExecutor(1) as pool, engine.connect() as watcher:
+        headers = {"Content-Type": "image/png"}
+        path = f"/photos/{photo['id']}/image"
+        replaced = photos("PUT", path, data=PNG, headers=headers)
+    photos.drain()
+
+    assert replaced.status_code == 200
+    assert [each.result().status_code for each in deleted] == [200]
     assert photos.stored() == []
 
 

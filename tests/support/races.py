@@ -7,6 +7,7 @@ from typing import Any
 
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import Connection, text
 from werkzeug.test import TestResponse
 
 Call = Callable[[FlaskClient], TestResponse]
@@ -32,3 +33,10 @@ def is_busy(answer: Any) -> bool:
     """Return True if a call's answer is that the database was busy; it has changed nothing then."""
     is_error = isinstance(answer, TestResponse) and answer.status_code == 503 and answer.is_json
     return is_error and answer.json["error"].get("code") in (None, "DATABASE_TIMEOUT")
+
+
+def waiting(connection: Connection) -> int:
+    """Count the sessions of a database of PostgreSQL that wait for a lock."""
+    connection.rollback()
+    waits = "wait_event_type = 'Lock' AND datname = current_database()"
+    return int(connection.scalar(text(f"SELECT count(*) FROM pg_stat_activity WHERE {waits}")) or 0)

@@ -9,7 +9,7 @@ from sqlalchemy import create_engine, text
 from app.users.models import AccessToken, User
 from tests.conftest import NEW, PASSWORD
 from tests.support.answers import field_codes, refusal
-from tests.support.races import at_once
+from tests.support.races import at_once, waiting
 from tests.support.rows import count
 from tests.support.waiting import eventually
 
@@ -39,14 +39,6 @@ def held_back(app, database_url):
         return result
 
     return held_back
-
-
-def waiting(connection):
-    """Count the database's sessions that wait for a lock."""
-    connection.rollback()
-    return connection.scalar(
-        text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
-    )
 
 
 def post(path, body=None, token=None, method="POST"):

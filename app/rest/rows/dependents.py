@@ -140,7 +140,8 @@ class Deletion:
         # Most rows have no dependents, so their ids are not needed.
         if have_dependents(table.name):
             chosen = select(table.c.id).where(*conditions).limit(MAX_FOLLOWED + 1)
-            self._add(table.name, chosen, _parameters(key, ids))
+            # So that no row gets a dependent or another file before it is deleted.
+            self._add(table.name, chosen.with_for_update(), _parameters(key, ids))
 
     def _add(self, table: str, chosen: Statement, parameters: Mapping[str, list[Id]]) -> None:
         with connection() as database:
