@@ -24,7 +24,7 @@ from app.batch.errors import InvalidBatch
 from app.idempotency import errors as idempotency_errors
 from app.mail.subscribers import MAILS
 from app.metrics.catalog import Catalog, database_up, job_gauges, outbox_gauges
-from app.rest.endpoint import Endpoint, Route
+from app.rest.endpoint import Route
 from app.settings import (
     PasskeysSchema,
     PasswordHashSchema,
@@ -195,7 +195,7 @@ def admin_calls() -> str:
         if endpoint.is_served is accounts.serves_administration
     ]
     rows = [
-        (f"`{_path(model, endpoint.routes[0])}`", f"`{endpoint.method}`", _summary(endpoint))
+        (f"`{_path(model, endpoint.routes[0])}`", f"`{endpoint.method}`", endpoint.summary)
         for model, endpoint in [*own, *of_users]
     ]
     return _table(("Call", "Method", "What it does"), rows)
@@ -204,10 +204,6 @@ def admin_calls() -> str:
 def _path(model: str, route: Route) -> str:
     path = re.sub(r"<(\w+)>", r"{\1}", route.path)
     return f"{route.verb} /{model}{path}"
-
-
-def _summary(endpoint: Endpoint) -> str:
-    return (endpoint.view.__doc__ or "").partition("\n")[0].rstrip(".")
 
 
 def mails() -> str:

@@ -8,13 +8,15 @@ from marshmallow import fields
 from app.fields.base import Id, Schema, Text, Timestamp
 
 EXAMPLE_TIME = "2026-01-02T03:04:05.678Z"
+SECONDS = {"description": "In seconds."}
 # The types of a JSON value, except null.
 ANY_TYPE = ["object", "array", "string", "number", "boolean"]
 
 
-def _any(example: object = None) -> fields.Raw:
+def _any(example: object = None, **metadata: object) -> fields.Raw:
     """Return a field for any JSON value, which is not checked."""
-    return fields.Raw(allow_none=True, metadata={"type": ANY_TYPE, "examples": [example]})
+    given = {"type": ANY_TYPE, "examples": [example], **metadata}
+    return fields.Raw(allow_none=True, metadata=given)
 
 
 def _texts(*example: str) -> fields.List[str]:
@@ -73,7 +75,7 @@ class ModelSchema(Schema):
 class CountedModelSchema(ModelSchema):
     """A served model with the number of its rows, which is null for a remote service."""
 
-    rows = fields.Integer(allow_none=True)
+    rows = fields.Integer(allow_none=True, metadata={"description": "`null` for a remote service."})
 
 
 class RoleNameSchema(Schema):
@@ -132,14 +134,14 @@ class JobSchema(Schema):
 
     name = fields.String()
     schedule = fields.String()
-    lease = fields.Float()
+    lease = fields.Float(metadata=SECONDS)
     nextRun = Timestamp(attribute="next_run", allow_none=True)  # noqa: N815
     isRunning = fields.Boolean(attribute="is_running")  # noqa: N815
     claimedBy = fields.String(attribute="claimed_by", allow_none=True)  # noqa: N815
     runs = fields.Integer()
     started = Timestamp(allow_none=True)
     ended = Timestamp(allow_none=True)
-    duration = fields.Float(allow_none=True)
+    duration = fields.Float(allow_none=True, metadata=SECONDS)
     succeeded = Timestamp(allow_none=True)
     error = fields.String(allow_none=True)
 
@@ -148,7 +150,9 @@ class LockSchema(Schema):
     """A locked key of a throttle, such as an email; `key` identifies it without revealing it."""
 
     throttle = fields.String()
-    key = fields.String()
+    key = fields.String(
+        metadata={"description": "Identifies, without revealing it, an email or the like."}
+    )
     used = fields.Integer()
     limit = fields.Integer()
     lockedUntil = Timestamp(attribute="locked_until")  # noqa: N815
@@ -192,9 +196,9 @@ class ArgumentsSchema(marshmallow.Schema):
 
 
 class ResultSchema(Schema):
-    """The result of a function of a data source; bytes are base64."""
+    """The result of a function of a data source."""
 
-    result = _any()
+    result = _any(description="Bytes are base64.")
 
 
 class ProviderSchema(Schema):

@@ -99,11 +99,7 @@ ERRORS = (
 
 
 def respond(grant: Grant) -> Response:
-    """Make several calls of rows in one transaction, in order; all of them, or none.
-
-    The first that fails undoes all, and its error is the response: `details` have its position
-    from 0 as `request`, and its `id`.
-    """
+    """Make the calls of the body in one transaction."""
     place = CallPlace()
     with located(place):
         calls = _read_calls(place)
@@ -134,6 +130,9 @@ endpoint = Endpoint(
     access=EXECUTE,
     routes=(Route("POST", ""),),
     view=respond,
+    summary="Make several calls of rows in one transaction, in order; all of them, or none",
+    description="The first that fails undoes all, and its error is the response: `details` have its"
+    " position from 0 as `request`, and its `id`.",
     body=BODY,
     answer=ANSWER,
     errors=ERRORS,

@@ -88,6 +88,7 @@ def _endpoint(source: str, operation: Operation) -> Endpoint:
         access=READ if verb in ("GET", "HEAD") else EXECUTE,
         routes=(Route(verb, endpoint_path(operation, _segment)),),
         view=_view(source, operation),
+        summary=f"Call {source}.{operation.name}",
         errors=(
             ValidationError({name: ["cannot be sent"] for name in operation.parameters[:1]}),
             RemoteError(404),
@@ -130,7 +131,6 @@ def _view(source: str, operation: Operation) -> Callable[..., ResponseReturnValu
         }
         return respond(operation, call_function(source, operation, values))
 
-    call.__doc__ = f"Call {source}.{operation.name}."
     return call
 
 

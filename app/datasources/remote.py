@@ -33,13 +33,20 @@ ERRORS = (RemoteError(404), RemoteTimeout(), TooManyCalls())
 class RemoteViews(RowViews):
     """The views of a collection whose rows are at a data source."""
 
-    @declare("create", WRITE, "POST /", body="New{}", answer="{}")
+    @declare("create", WRITE, "POST /", body="New{}", answer="{}", summary="Create a {row}")
     def create(self, grant: Grant) -> ResponseReturnValue:
         """Create a row."""
         [row] = create_rows(self.collection, read_body(), grant.user_id)
         return respond_row(self.collection, row)
 
-    @declare("find", READ, "GET /", query="filter", answer="[{}WithRelations]")
+    @declare(
+        "find",
+        READ,
+        "GET /",
+        query="filter",
+        answer="[{}WithRelations]",
+        summary="List the {row}s that a filter selects",
+    )
     def find(self, grant: Grant) -> ResponseReturnValue:
         """List the rows that a filter selects."""
         filter_ = self.collection.parse(read_parameter("filter"))
@@ -47,7 +54,15 @@ class RemoteViews(RowViews):
         return jsonify(serialize(self.collection, rows, filter_))
 
     # Must precede findById, whose GET would answer HEAD too.
-    @declare("exists", READ, "GET /<id>/exists", "HEAD /<id>", answer="Exists", finds_row=True)
+    @declare(
+        "exists",
+        READ,
+        "GET /<id>/exists",
+        "HEAD /<id>",
+        answer="Exists",
+        finds_row=True,
+        summary="Return True if the {row} exists; answer a HEAD request by the status",
+    )
     def exists(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Return True if the row exists; answer a HEAD request by the status."""
         if request.method == "HEAD":
@@ -58,7 +73,7 @@ class RemoteViews(RowViews):
             return jsonify({"exists": False})
         return jsonify({"exists": True})
 
-    @declare("findById", READ, "GET /<id>", answer="{}", finds_row=True)
+    @declare("findById", READ, "GET /<id>", answer="{}", finds_row=True, summary="Show one {row}")
     def find_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Show one row."""
         return self.show(self.collection.read(grant, self.collection.authorize_id(grant, id)))

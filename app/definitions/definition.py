@@ -143,7 +143,7 @@ class Definition:
     @cached_property
     def model(self) -> type[object]:
         """The class that is mapped to the table."""
-        return type(self.name, (), {"__doc__": self.description})
+        return type(self.name, (), {})
 
     def at(self, key: str) -> Declaration:
         """Return the place of a key of the file, for problems."""

@@ -198,6 +198,7 @@ def make_resource(
     resource = Resource(
         name=definition.plural,
         singular=definition.name,
+        description=definition.description,
         model=model,
         schema=make_schema(definition, related.relations),
         id_on_create=definition.id.on_create,
@@ -237,7 +238,7 @@ def make_detached_model(definition: Definition) -> type[object]:
     """Return a class with the attributes of a model; its table does not exist in a database."""
     id_type = IntegerId() if definition.id.type is RowId else definition.id.type
     columns = [property_.column() for property_ in definition.properties.values()]
-    model = type(definition.name, (), {"__doc__": definition.description})
+    model = type(definition.name, (), {})
     key = Column("id", id_type, primary_key=True)
     registry().map_imperatively(model, Table(definition.plural, MetaData(), key, *columns))
     return model
@@ -269,7 +270,6 @@ def make_schema(definition: Definition, relations: Container[str]) -> type[Schem
     attributes: dict[str, object] = {
         "id": Id(definition.id.type, data_key=definition.id.name, dump_only=True),
         **fields,
-        "__doc__": definition.description,
         "Meta": Unregistered,
     }
     base: type[Schema] = Schema

@@ -123,6 +123,7 @@ ENDPOINTS = {
         Resource(
             name=ROLES,
             singular="ManagedRole",
+            description="A role.",
             model=Role,
             schema=RoleSchema,
             rules=_rules,
@@ -135,6 +136,7 @@ ENDPOINTS = {
         Resource(
             name=MAPPINGS,
             singular="ManagedRoleMapping",
+            description="Assigns a role to a user.",
             model=MappedRole,
             schema=RoleMappingSchema,
             rules=_rules,

@@ -16,11 +16,7 @@ from app.rest.endpoint import Endpoint
 from app.rest.resource import Resource
 
 # The name of the schemas in the OpenAPI document.
-MappedRole = type(
-    "RoleMapping",
-    (),
-    {"__doc__": "Assigns a role to a user; as LoopBack 3 has it, with an id."},
-)
+MappedRole = type("RoleMapping", (), {})
 _rows = (
     text(
         "SELECT CAST(user_id AS VARCHAR(40)) || '.' || CAST(role_id AS VARCHAR(40)) AS id,"
@@ -65,6 +61,7 @@ def _mapping_rules(settings: Mapping[str, object]) -> Sequence[Rule]:
 roles = Resource(
     name="Role",
     singular="Role",
+    description="A role.",
     model=Role,
     schema=RoleSchema,
     rules=_role_rules,
@@ -73,6 +70,7 @@ roles = Resource(
 role_mappings = Resource(
     name="RoleMapping",
     singular="RoleMapping",
+    description="Assigns a role to a user.",
     model=MappedRole,
     schema=RoleMappingSchema,
     rules=_mapping_rules,

@@ -24,7 +24,7 @@ class LinkTable:
     @cached_property
     def model(self) -> type[object]:
         """The class that is mapped to the table."""
-        return type(self.name, (), {"__doc__": f"A row of {self.name}."})
+        return type(self.name, (), {})
 
 
 class ManyToMany:

@@ -62,12 +62,13 @@ def _is_served(settings: Settings) -> bool:
     token_optional=True,
     errors=(*NOBODY, errors.ValidationError(IN_A_SESSION), THROTTLED),
     is_served=_is_served,
+    summary=(
+        "Mail a code that proves an address; nothing if it is the account's and already verified"
+    ),
+    description="The caller has a session, or the ticket of a login that enrols a second factor.",
 )
 def request_code(body: Body) -> None:
-    """Mail a code that proves an address; nothing if it is the account's and already verified.
-
-    The caller has a session, or the ticket of a login that enrols a second factor.
-    """
+    """Mail a code that proves an address; nothing if it is the account's and already verified."""
     user_id, in_session = _caller(body)
     if "email" in body and not in_session:
         raise errors.ValidationError(IN_A_SESSION)
@@ -83,13 +84,14 @@ def request_code(body: Body) -> None:
     token_optional=True,
     errors=(*NOBODY, WRONG_CODE),
     is_served=_is_served,
+    summary="Prove an address with the mailed code",
+    description=(
+        "The account's own address becomes verified; for ten minutes, the account may "
+        "change to a new one."
+    ),
 )
 def confirm_code(body: Body) -> None:
-    """Prove an address with the mailed code.
-
-    The account's own address becomes verified; for ten minutes, the account may change to a new
-    one.
-    """
+    """Prove an address with the mailed code."""
     user_id, _ = _caller(body)
     address_proofs.confirm_code(user_id, body["code"])
 

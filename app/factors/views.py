@@ -66,12 +66,11 @@ def _has_any_factors(settings: Settings) -> bool:
         THROTTLED,
     ),
     is_served=_is_served,
+    summary="Log in: finish the second step of a login with a second factor",
+    description="A browser that logs in by a provider has the ticket in a cookie.",
 )
 def login_with_factor(body: Body) -> Response:
-    """Log in: finish the second step of a login with a second factor.
-
-    A browser that logs in by a provider has the ticket in a cookie.
-    """
+    """Log in: finish the second step of a login with a second factor."""
     response = respond_with_token(steps.finish(ticket_of(body), body))
     clear_login_flow_cookie(response, SECOND_STEP_COOKIE)
     return response
@@ -86,12 +85,11 @@ def login_with_factor(body: Body) -> Response:
     answer=NewFactorSchema,
     errors=(errors.InvalidTicket(), NOT_PROVED, UNKNOWN_KIND),
     is_served=_is_served,
+    summary="Add the required second factor during a login; a code of it finishes the login",
+    description="The account's address must be proved.",
 )
 def enrol_at_login(body: Body) -> object:
-    """Add the required second factor during a login; a code of it finishes the login.
-
-    The account's address must be proved.
-    """
+    """Add the required second factor during a login; a code of it finishes the login."""
     return steps.begin_enrolment(ticket_of(body), body["kind"])
 
 
@@ -104,12 +102,11 @@ def enrol_at_login(body: Body) -> object:
     answer=NewFactorSchema,
     errors=(NOT_RECENT, NOT_PROVED, TOO_MANY_FACTORS),
     is_served=_is_served,
+    summary="Add a second factor, to be confirmed by one of its codes; requires a recent login",
+    description="The account's address must be proved.",
 )
 def enrol(user: User, body: Body) -> totp.NewFactor:
-    """Add a second factor, to be confirmed by one of its codes; requires a recent login.
-
-    The account's address must be proved.
-    """
+    """Add a second factor, to be confirmed by one of its codes; requires a recent login."""
     require_recent(own_session(user))
     return totp.begin(user.id, body.get("name"))
 
@@ -122,6 +119,7 @@ def enrol(user: User, body: Body) -> totp.NewFactor:
     body=CodeSchema,
     errors=(errors.SecondFactorFailed(), NOT_RECENT, NOT_PROVED, THROTTLED),
     is_served=_is_served,
+    summary="Confirm a second factor with a code; logins require one from then on",
 )
 def confirm(user: User, body: Body) -> None:
     """Confirm a second factor with a code; logins require one from then on."""
@@ -137,6 +135,7 @@ def confirm(user: User, body: Body) -> None:
     permits=OWNER,
     answer=[FactorSchema],
     is_served=_is_served,
+    summary="List a user's second factors",
 )
 def list_(user: User) -> Sequence[Factor]:
     """List a user's second factors."""
@@ -157,6 +156,7 @@ def list_(user: User) -> Sequence[Factor]:
         THROTTLED,
     ),
     is_served=_is_served,
+    summary="Remove a second factor; requires a recent login and a code of any of the factors",
 )
 def remove(user: User, fk: str, body: Body) -> None:
     """Remove a second factor; requires a recent login and a code of any of the factors."""
@@ -169,6 +169,7 @@ def remove(user: User, fk: str, body: Body) -> None:
     WRITE,
     "DELETE /<id>/factors",
     is_served=_has_any_factors,
+    summary="Remove all factors and passkeys of a user who has lost them, and end the sessions",
 )
 def reset(user: User) -> None:
     """Remove all factors and passkeys of a user who has lost them, and end the sessions."""
@@ -183,6 +184,7 @@ def reset(user: User) -> None:
     answer=RecoveryCodesSchema,
     errors=(NOT_RECENT, NO_FACTOR, THROTTLED),
     is_served=_is_served,
+    summary="Replace a user's recovery codes; requires a recent login. Only this response has them",
 )
 def renew_recovery_codes(user: User) -> Mapping[str, object]:
     """Replace a user's recovery codes; requires a recent login. Only this response has them."""
@@ -197,6 +199,7 @@ def renew_recovery_codes(user: User) -> Mapping[str, object]:
     permits=OWNER,
     answer=CodesLeftSchema,
     is_served=_is_served,
+    summary="Return the number of a user's unused recovery codes",
 )
 def recovery_codes(user: User) -> Mapping[str, object]:
     """Return the number of a user's unused recovery codes."""

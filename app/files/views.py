@@ -160,6 +160,7 @@ def file_endpoints(
     reading = [
         endpoint(
             *("get", READ, f"GET {path}", views.show),
+            summary="Send the file of a {row}, or the part of it requested by Range",
             **sent,
             ruled_by="findById",
             parameters=(RANGE,),
@@ -167,6 +168,7 @@ def file_endpoints(
         ),
         endpoint(
             *("signed", READ, f"GET {path}/{SIGNED}", views.show_signed),
+            summary="Send the file of a {row} to everyone who has the url of its property",
             **sent,
             ruled_by=EVERYONE,
             parameters=(*SIGNATURE, RANGE),
@@ -177,6 +179,7 @@ def file_endpoints(
         *([] if is_hidden else reading),
         endpoint(
             *("update", WRITE, f"PUT {path}", views.replace),
+            summary="Store the body as the file of a {row}, in place of the one that it has",
             **writing,
             body=CONTENT,
             body_type=UNKNOWN,
@@ -185,5 +188,10 @@ def file_endpoints(
             errors=(*UPLOAD_ERRORS, *refused),
             max_upload=field.options.max_bytes,
         ),
-        endpoint("destroy", WRITE, f"DELETE {path}", views.remove, **writing, errors=refused),
+        endpoint(
+            *("destroy", WRITE, f"DELETE {path}", views.remove),
+            summary="Remove the file of a {row}",
+            **writing,
+            errors=refused,
+        ),
     ]

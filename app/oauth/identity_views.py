@@ -32,6 +32,7 @@ def _is_served(settings: Settings) -> bool:
     permits=OWNER,
     answer=[IdentitySchema],
     is_served=_is_served,
+    summary="List a user's identities at providers",
 )
 def identities(user: User) -> Sequence[ExternalIdentity]:
     """List a user's identities at providers."""
@@ -45,6 +46,7 @@ def identities(user: User) -> Sequence[ExternalIdentity]:
     permits=OWNER,
     errors=(errors.LastCredential(), errors.ModelNotFound("identity", 1)),
     is_served=_is_served,
+    summary="Remove one of a user's identities, but not the last way to log in",
 )
 def unlink(user: User, fk: str) -> None:
     """Remove one of a user's identities, but not the last way to log in."""

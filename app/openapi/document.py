@@ -12,7 +12,7 @@ from flask import Flask
 
 from app.access.rules import READ
 from app.rest.collection import Collection, served_collections
-from app.rest.endpoint import Endpoint, served_endpoints, switched_off
+from app.rest.endpoint import Endpoint, described_by, served_endpoints, switched_off
 
 from . import login_paths
 from .filter_schemas import DocumentPart
@@ -23,6 +23,11 @@ from .tags import add_components
 
 # The name of the view that shows the document.
 DOCUMENT = "openapi.document"
+# What the routes do that belong to no model, by the names of their views.
+SUMMARIES = {
+    DOCUMENT: "Describe the service",
+    "api_status.status": "Return the start time and uptime of the process, as LoopBack 3 does",
+}
 # Verbs in the order of the document; the first of an endpoint's gets its name as operation id.
 VERBS = ("POST", "GET", "PUT", "PATCH", "DELETE")
 
@@ -51,9 +56,7 @@ def build(app: Flask) -> tuple[DocumentPart, list[str]]:
         info={"description": INTRODUCTION},
     )
     for collection in _tagged(app):
-        # The rest is for readers of the code.
-        text = (collection.model.__doc__ or "").partition("\n")[0]
-        model = model_name(collection)
+        text, model = collection.resource.description, model_name(collection)
         spec.tag({"name": collection.name, "description": text, "x-model": model})
     add_components(spec)
     schemas = Schemas(cast("OpenAPIConverter", plugin.converter), app)
@@ -85,10 +88,7 @@ def _tagged(app: Flask) -> list[Collection]:
 def _paths(
     app: Flask, schemas: Schemas, shared: dict[str, DocumentPart]
 ) -> dict[str, DocumentPart]:
-    """Return each path with its operations by verb; adds common responses to `shared`.
-
-    A route without a declared endpoint is described by its docstring alone.
-    """
+    """Return each path with its operations by verb; adds common responses to `shared`."""
     root, declared = app.config["REST_API_ROOT"], served_endpoints.of(app)
     paths: dict[str, DocumentPart] = defaultdict(dict)
     names: set[str] = set()
@@ -120,9 +120,17 @@ def _is_off(app: Flask, name: str) -> bool:
 
 
 def _undeclared(app: Flask, name: str) -> Endpoint:
-    view, is_document = app.view_functions[name], name == DOCUMENT
+    """Return an endpoint for a route without one; those of a project have a docstring."""
+    view = app.view_functions[name]
+    texts = {"summary": SUMMARIES[name]} if name in SUMMARIES else described_by(view)
     return Endpoint(
-        method=name, access=READ, routes=(), view=view, answer={}, is_conditional=is_document
+        method=name,
+        access=READ,
+        routes=(),
+        view=view,
+        answer={},
+        is_conditional=name == DOCUMENT,
+        **texts,
     )
 
 

@@ -1,6 +1,5 @@
 """The OpenAPI operation of one verb of one route."""
 
-import inspect
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -139,9 +138,7 @@ def _response(errors_: list[HTTPException]) -> DocumentPart:
         example = error_body(error)
         code = example["error"].get("code", example["error"]["name"])
         bodies.setdefault(code, {"value": example})
-        ours = hasattr(error, "error_code")
-        text = (type(error).__doc__ or "").partition("\n")[0] if ours else example["message"]
-        descriptions.setdefault(code, f"`{code}`: {text}")
+        descriptions.setdefault(code, f"`{code}`: {example['message']}")
     is_temporary = all(getattr(error, "retry_after", None) for error in errors_)
     return {
         "description": "  \n".join(descriptions.values()),
@@ -208,17 +205,18 @@ class EndpointOperation:
         return is_owner_model and "id" in self._arguments
 
     def _texts(self) -> DocumentPart:
-        """Return summary and description, from the view's docstring and the rules."""
-        text = inspect.getdoc(self._endpoint.view) or ""
-        for word, resource in (("row", self._subject), ("parent", self._resource)):
-            if resource is not None:
-                text = re.sub(rf"\b{word}(s?)\b", rf"{resource.singular}\1", text)
-        summary, _, more = text.partition("\n")
-        sentences = (more.strip(), self._security.description())
+        """Return summary and description, as declared and from the rules."""
+        sentences = (self._named(self._endpoint.description), self._security.description())
         return {
-            "summary": summary.rstrip(".").replace("`", ""),
+            "summary": self._named(self._endpoint.summary),
             "description": "\n\n".join(filter(None, sentences)),
         }
+
+    def _named(self, text: str) -> str:
+        """Return a declared text with the names of the rows that it is about."""
+        for word, resource in (("{row}", self._subject), ("{parent}", self._resource)):
+            text = text.replace(word, resource.singular if resource else "row")
+        return text
 
     def _path_parameters(self) -> Iterator[DocumentPart]:
         for name in self._arguments:

@@ -69,7 +69,10 @@ class Schemas:
     ) -> dict[str, DocumentPart]:
         """Return the schemas of a resource by name."""
         name = model_name(resource)
-        schema, new = map(self._convert, (resource.schema, resource.create_schema))
+        text = {"description": resource.resource.description}
+        schema, new = (
+            text | self._convert(schema) for schema in (resource.schema, resource.create_schema)
+        )
         # Schemas that nest this one refer to it by name; nested objects have no protected
         # properties.
         nested = f"{name}WithRelations" if resource.resource.protected else name
@@ -145,11 +148,10 @@ class Schemas:
 
     def _convert(self, schema: marshmallow.Schema) -> DocumentPart:
         converted: DocumentPart = self._converter.schema2jsonschema(schema)  # type: ignore[no-untyped-call]
-        text = (type(schema).__doc__ or "").partition("\n")[0]
         if OTHERS in converted["properties"]:
             properties = _omit(converted["properties"], OTHERS)
             converted |= {"properties": properties, "additionalProperties": True}
-        return {"description": text, **converted}
+        return converted
 
 
 def _written(part: DocumentPart) -> DocumentPart:

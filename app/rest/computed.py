@@ -229,6 +229,4 @@ def with_computed(schema: type[Schema], computed: Mapping[str, ComputedColumn]) 
     if not computed:
         return schema
     fields = {column.key: ComputedField(name, column) for name, column in computed.items()}
-    made = schema.from_dict({**fields}, name=schema.__name__)
-    made.__doc__ = schema.__doc__
-    return cast("type[Schema]", made)
+    return cast("type[Schema]", schema.from_dict({**fields}, name=schema.__name__))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
+from inspect import getdoc
 from typing import Any, NamedTuple, Self, TypeVar
 
 from flask import Blueprint, Flask, Response, request
@@ -77,6 +78,10 @@ class Endpoint:
     # Called with the grant, the arguments of the path and, for a marshmallow schema, `body`. The
     # return value is dumped by `answer`, unless it is a response.
     view: View
+    # What it does and what else its callers should know, in the OpenAPI document. `{row}` and
+    # `{parent}` in them are the names of a row of the subject and of the resource.
+    summary: str
+    description: str = ""
     # Whom it permits, unless rules decide otherwise, such as EVERYONE for a view that checks
     # credentials itself.
     permits: Principal | None = None
@@ -215,6 +220,12 @@ def computes_hash(view: AnyView) -> AnyView:
     """
     view.computes_hash = True  # type: ignore[attr-defined]
     return view
+
+
+def described_by(view: View) -> dict[str, Any]:
+    """Return `summary` and `description` of an endpoint of a project by its view's docstring."""
+    summary, _, more = (getdoc(view) or "").partition("\n")
+    return {"summary": summary.rstrip("."), "description": more.strip()}
 
 
 def declare(method: str, access: str, *routes: str, **declared: Any) -> Callable[[View], View]:

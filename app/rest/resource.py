@@ -17,7 +17,7 @@ from app.fields.base import Schema
 from app.ids import MAX_CHOSEN, Id
 from app.settings import Settings
 
-from .endpoint import Endpoint, Route, View
+from .endpoint import Endpoint, Route, View, described_by
 from .filters.columns import has_short_ids
 from .relations import Relation
 from .rows.computed import Computation
@@ -81,6 +81,8 @@ class Resource:
     schema: type[Schema]
     # Returns the access rules for the settings.
     rules: Callable[[Settings], Sequence[Rule]]
+    # What a row is, for readers of the OpenAPI document.
+    description: str = ""
     # The attribute of a row's owner, for rules with the principal $owner.
     owner: InstrumentedAttribute[Any] | None = None
     # Relations by their names in endpoints and `include`.
@@ -165,8 +167,9 @@ class Resource:
         caller the method on it; with `finds_row=False` it is called with the id as text, whether
         the row exists or not. If `body` is a marshmallow schema, the view gets the loaded data as
         `body`. With `atomic=True`, for a view that only reads and writes rows of the database and
-        answers with JSON, a batch may call it. `declared` are further fields of Endpoint. Raises
-        ValueError if only some of the routes have `<id>`.
+        answers with JSON, a batch may call it. `declared` are further fields of Endpoint; without
+        `summary`, the view's docstring is `summary` and `description` in the OpenAPI document.
+        Raises ValueError if only some of the routes have `<id>`.
 
         Example::
 
@@ -182,7 +185,10 @@ class Resource:
         where = tuple(map(Route.parse, routes))
 
         def decorate(view: View) -> View:
-            endpoint = Endpoint(method=method, access=access, routes=where, view=view, **declared)
+            texts = {} if "summary" in declared else described_by(view)
+            endpoint = Endpoint(
+                method=method, access=access, routes=where, view=view, **texts, **declared
+            )
             self.own_endpoints.append(endpoint)
             return view
 

@@ -97,6 +97,7 @@ class StoreViews:
         answer=[NAMED],
         parameters=(AFTER,),
         errors=(StorageUnavailable(),),
+        summary="List the containers",
     )
     def get_containers(self, grant: Grant) -> ResponseReturnValue:
         """List the containers."""
@@ -115,6 +116,7 @@ class StoreViews:
             StorageFull(),
             StorageUnavailable(),
         ),
+        summary="Create a container",
     )
     def create_container(self, grant: Grant) -> ResponseReturnValue:
         """Create a container."""
@@ -123,7 +125,14 @@ class StoreViews:
             raise ValidationError({"name": ["must be text"]})
         return jsonify(self._store.create_container(check_name(name)))
 
-    @declare("getContainer", READ, "GET /<container>", answer=NAMED, errors=IN_CONTAINER)
+    @declare(
+        "getContainer",
+        READ,
+        "GET /<container>",
+        answer=NAMED,
+        errors=IN_CONTAINER,
+        summary="Show a container",
+    )
     def get_container(self, grant: Grant, container: str) -> ResponseReturnValue:
         """Show a container."""
         return jsonify(self._store.container(check_name(container)))
@@ -133,6 +142,7 @@ class StoreViews:
         WRITE,
         "DELETE /<container>",
         errors=(*IN_CONTAINER, ContainerNotEmpty("photos")),
+        summary="Delete a container with its files",
     )
     def destroy_container(self, grant: Grant, container: str) -> None:
         """Delete a container with its files."""
@@ -145,17 +155,31 @@ class StoreViews:
         answer=[FILE],
         parameters=(AFTER,),
         errors=IN_CONTAINER[:2],
+        summary="List the files of a container",
     )
     def get_files(self, grant: Grant, container: str) -> ResponseReturnValue:
         """List the files of a container."""
         return _respond_page(self._store.files(check_name(container), _after()))
 
-    @declare("getFile", READ, "GET /<container>/files/<file>", answer=FILE, errors=OF_FILE)
+    @declare(
+        "getFile",
+        READ,
+        "GET /<container>/files/<file>",
+        answer=FILE,
+        errors=OF_FILE,
+        summary="Show a file's metadata",
+    )
     def get_file(self, grant: Grant, container: str, file: str) -> ResponseReturnValue:
         """Show a file's metadata."""
         return jsonify(self._store.file(check_name(container), check_name(file)))
 
-    @declare("removeFile", WRITE, "DELETE /<container>/files/<file>", errors=OF_FILE)
+    @declare(
+        "removeFile",
+        WRITE,
+        "DELETE /<container>/files/<file>",
+        errors=OF_FILE,
+        summary="Delete a file",
+    )
     def remove_file(self, grant: Grant, container: str, file: str) -> None:
         """Delete a file."""
         self._store.remove_file(check_name(container), check_name(file))
@@ -174,12 +198,11 @@ class StoreViews:
             TypeNotAllowed(),
             StorageFull(),
         ),
+        summary="Store the files of a form: all of them, or none",
+        description="A file replaces one with the same name.",
     )
     def upload(self, grant: Grant, container: str) -> ResponseReturnValue:
-        """Store the files of a form: all of them, or none.
-
-        A file replaces one with the same name.
-        """
+        """Store the files of a form: all of them, or none."""
         reader = FormReader(self._store, self._settings, check_name(container))
         uploaded = reader.read(request.stream, request.headers.get("Content-Type", ""))
         return jsonify({"result": {"files": uploaded.files, "fields": uploaded.fields}})
@@ -193,6 +216,7 @@ class StoreViews:
         parameters=(RANGE,),
         errors=(*OF_FILE, PreconditionFailed(), RequestedRangeNotSatisfiable()),
         sends_file=True,
+        summary="Send a file, or the part of it requested by Range",
     )
     def download(self, grant: Grant, container: str, file: str) -> ResponseReturnValue:
         """Send a file, or the part of it requested by `Range`."""

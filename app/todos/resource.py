@@ -36,6 +36,7 @@ def rules(settings: Mapping[str, object]) -> list[Rule]:
 todos = Resource(
     name="todos",
     singular="todo",
+    description="A to-do of its owner.",
     model=Todo,
     schema=TodoSchema,
     rules=rules,

@@ -143,7 +143,7 @@ def make_model(app: Flask, properties: Sequence[Property]) -> type[User]:
     table = User.__table__.to_metadata(metadata)  # type: ignore[attr-defined]
     for own in properties:
         table.append_column(_column(own))
-    model: type[User] = type("User", (User,), {"__abstract__": True, "__doc__": User.__doc__})
+    model: type[User] = type("User", (User,), {"__abstract__": True})
     mapping = registry(metadata=metadata)
     mapping.map_imperatively(model, table, inherits=User, concrete=True)
     return model
@@ -174,4 +174,4 @@ def make_schema(
     options = {"register": False, "exclude": excluded, "load_only": written}
     made = {own.name: own.field() for own in properties}
     meta = type("Meta", (base.Meta,), options)
-    return type(base.__name__, (base,), {**made, "Meta": meta, "__doc__": base.__doc__})
+    return type(base.__name__, (base,), {**made, "Meta": meta})

@@ -145,6 +145,8 @@ def _allow_new_email(password: str | None) -> None:
 users = Resource(
     name="users",
     singular="user",
+    description="A user. `email` and `username` are unique within the `realm`, which is chosen at"
+    " the registration.",
     model=User,
     schema=UserSchema,
     rules=rules,

@@ -138,7 +138,7 @@ class CredentialsSchema(marshmallow.Schema):
     email = _any(type="string", examples=EXAMPLE_EMAIL["examples"])
     username = _any(type="string")
     password = _any(type="string", format="password", examples=[EXAMPLE_PASSWORD])
-    ttl = _any(type="number", minimum=0)
+    ttl = _any(type="number", minimum=0, description="In seconds.")
     realm = _any(type="string")
     rememberMe = _any(  # noqa: N815
         type="boolean", description="`false`: the browser deletes the cookie when it is closed."

@@ -352,6 +352,7 @@ def test_no_token_survives_a_reset_that_happens_while_it_is_made(
 
 def test_own_endpoints_of_users_are_for_sessions_unless_they_say_otherwise():
     declared = {"method": "x", "access": READ, "routes": (Route("GET", "/x"),), "view": print}
+    declared |= {"summary": "Print it"}
     endpoints = [Endpoint(**declared, session_only=said) for said in (None, True, False)]
 
     described = [describe_own(users, endpoint).session_only for endpoint in endpoints]

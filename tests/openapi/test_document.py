@@ -77,7 +77,10 @@ def test_every_operation_has_a_summary_a_tag_and_error_responses(document):
 def test_a_model_is_described_in_one_sentence(document):
     described = {tag["name"]: tag["description"] for tag in document["tags"]}
 
-    assert described["users"] == "A user; `email` and `username` are unique within the `realm`."
+    assert described["users"] == (
+        "A user. `email` and `username` are unique within the `realm`, which is chosen at the"
+        " registration."
+    )
     assert [text for text in described.values() if "\n" in text] == []
 
 
@@ -315,9 +318,9 @@ def test_endpoints_of_other_modules_are_described_as_declared_or_by_their_route(
     answer = {"type": "object", "properties": {"sky": {"type": "string"}}}
 
     class Weather:
-        @declare("forecast", READ, "GET /<city>", answer=answer)
+        @declare("forecast", READ, "GET /<city>", answer=answer, summary="Tell the weather")
         def forecast(self, grant, city):
-            """Tell tomorrow's weather."""
+            pass
 
     register_endpoints(app, Endpoints("weather", endpoints_of(Weather()), [allow(EVERYONE)]))
 
@@ -329,7 +332,7 @@ def test_endpoints_of_other_modules_are_described_as_declared_or_by_their_route(
 
     validate(document)
     described = named(document, "weather.forecast")
-    assert described["summary"] == "Tell tomorrow's weather"
+    assert described["summary"] == "Tell the weather"
     assert [each["name"] for each in described["parameters"]] == ["city"]
     assert described["responses"]["200"]["content"]["application/json"]["schema"] == answer
     assert named(document, "weather.cities")["summary"] == "List the cities"

@@ -25,7 +25,13 @@ REST = "rest"
 OPENID, OAUTH = "OpenID Connect", "OAuth 2.0"
 
 
-@call("findDataSources", READ, "GET /dataSources", answer=[DataSourceSchema])
+@call(
+    "findDataSources",
+    READ,
+    "GET /dataSources",
+    answer=[DataSourceSchema],
+    summary="List the data sources and their functions, without secrets",
+)
 def find_data_sources() -> list[Mapping[str, object]]:
     """List the data sources and their functions, without secrets."""
     return [
@@ -51,6 +57,9 @@ def find_data_sources() -> list[Mapping[str, object]]:
         errors.RemoteError(404),
         errors.RemoteTimeout(),
         errors.TooManyCalls(),
+    ),
+    summary=(
+        "Call a function of a data source with the arguments of the body, even if it is not public"
     ),
 )
 def call_data_source(name: str, function: str, body: Body) -> ResponseReturnValue:
@@ -102,7 +111,13 @@ def _parameters(operation: "Operation") -> Iterator[Mapping[str, object]]:
         }
 
 
-@call("findProviders", READ, "GET /providers", answer=[ProviderSchema])
+@call(
+    "findProviders",
+    READ,
+    "GET /providers",
+    answer=[ProviderSchema],
+    summary="List the identity providers, each with the number of users who can log in by it",
+)
 def find_providers() -> Sequence[Mapping[str, object]]:
     """List the identity providers, each with the number of users who can log in by it."""
     providers = [client.provider for client in clients.current.values()]

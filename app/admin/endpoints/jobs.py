@@ -15,7 +15,9 @@ UNKNOWN_JOB = errors.ModelNotFound("job", "purge-expired")
 IS_RUNNING = Conflict("The job purge-expired is running.")
 
 
-@call("findJobs", READ, "GET /jobs", answer=[JobSchema])
+@call(
+    "findJobs", READ, "GET /jobs", answer=[JobSchema], summary="List the jobs with their last runs"
+)
 def find_jobs() -> Sequence[Mapping[str, object]]:
     """List the jobs with their last runs."""
     return claims.list_jobs()
@@ -27,6 +29,7 @@ def find_jobs() -> Sequence[Mapping[str, object]]:
     "POST /jobs/<name>/run",
     is_deferred=True,
     errors=(UNKNOWN_JOB, IS_RUNNING),
+    summary="Let a process of the service run a job now, unless it is running",
 )
 def run_job(name: str) -> None:
     """Let a process of the service run a job now, unless it is running."""

@@ -32,7 +32,13 @@ if TYPE_CHECKING:
 REFERENCE = "#/components/schemas/"
 
 
-@call("access", READ, "GET /access", answer=AccessSchema)
+@call(
+    "access",
+    READ,
+    "GET /access",
+    answer=AccessSchema,
+    summary="Return who the caller is, and the methods of each model that it may call",
+)
 def access() -> dict[str, object]:
     """Return who the caller is, and the methods of each model that it may call."""
     identity = current_identity()
@@ -181,7 +187,13 @@ def _rule(rule: Rule) -> Mapping[str, object]:
     }
 
 
-@call("findModels", READ, "GET /models", answer=[ModelSchema])
+@call(
+    "findModels",
+    READ,
+    "GET /models",
+    answer=[ModelSchema],
+    summary="List the models that are served: their schemas, relations and rules",
+)
 def find_models() -> Sequence[Mapping[str, object]]:
     """List the models that are served: their schemas, relations and rules."""
     schemas = DocumentSchemas.read()
@@ -194,6 +206,7 @@ def find_models() -> Sequence[Mapping[str, object]]:
     "GET /models/<name>",
     answer=CountedModelSchema,
     errors=(errors.ModelNotFound("model", "todos"), errors.RemoteError(500)),
+    summary="Show a model, with the number of its rows",
 )
 def find_model(name: str) -> Mapping[str, object]:
     """Show a model, with the number of its rows."""

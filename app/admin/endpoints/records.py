@@ -31,9 +31,7 @@ DELIVERIES = "admin.outbox"
 UNKNOWN_DELIVERY = errors.ModelNotFound("delivery", 1)
 OTHER_STATE = Conflict("The delivery is delivered; those that failed or expired are retried.")
 # The name of the schemas in the OpenAPI document.
-ListedDelivery = type(
-    "ListedDelivery", (), {"__doc__": "A delivery, with what there is to know of its event."}
-)
+ListedDelivery = type("ListedDelivery", (), {})
 _rows = (
     select(
         Delivery.id,
@@ -53,6 +51,7 @@ registry().map_imperatively(ListedDelivery, _rows, primary_key=[_rows.c.id])
 resource = Resource(
     name=DELIVERIES,
     singular="delivery",
+    description="A delivery of the outbox: a mail, or application code that runs after an event.",
     model=ListedDelivery,
     schema=DeliverySchema,
     # No rule allows any caller a method of this resource.
@@ -71,6 +70,7 @@ UNKNOWN_LOCK = errors.ModelNotFound("throttle", "login_identity/0123456789abcdef
     has_pages=True,
     subject="audit",
     errors=FILTER_ERRORS,
+    summary="List the records of the audit log that a filter selects, newest first",
 )
 def find_audit() -> ResponseReturnValue:
     """List the records of the audit log that a filter selects, newest first."""
@@ -101,6 +101,7 @@ def init_app(app: Flask) -> None:
     has_pages=True,
     subject=DELIVERIES,
     errors=FILTER_ERRORS,
+    summary="List the deliveries of the outbox that a filter selects, newest first",
 )
 def find_outbox() -> ResponseReturnValue:
     """List the deliveries of the outbox that a filter selects, newest first."""
@@ -116,13 +117,25 @@ def find_outbox() -> ResponseReturnValue:
     return respond_objects(objects, page, partial(collection.rows.count, [], ordered), ordered)
 
 
-@call("retryDelivery", WRITE, "POST /outbox/<id>/retry", errors=(UNKNOWN_DELIVERY, OTHER_STATE))
+@call(
+    "retryDelivery",
+    WRITE,
+    "POST /outbox/<id>/retry",
+    errors=(UNKNOWN_DELIVERY, OTHER_STATE),
+    summary="Retry a failed or expired delivery, for as long as a new one",
+)
 def retry(id: str) -> None:
     """Retry a failed or expired delivery, for as long as a new one."""
     maintenance.retry_one(_parse(id))
 
 
-@call("giveUpDelivery", WRITE, "POST /outbox/<id>/giveUp", errors=(UNKNOWN_DELIVERY, OTHER_STATE))
+@call(
+    "giveUpDelivery",
+    WRITE,
+    "POST /outbox/<id>/giveUp",
+    errors=(UNKNOWN_DELIVERY, OTHER_STATE),
+    summary="Cancel a pending or scheduled delivery",
+)
 def give_up(id: str) -> None:
     """Cancel a pending or scheduled delivery."""
     maintenance.give_up(_parse(id))
@@ -135,13 +148,25 @@ def _parse(text: str) -> int:
     return delivery_id
 
 
-@call("findThrottles", READ, "GET /throttles", answer=[LockSchema])
+@call(
+    "findThrottles",
+    READ,
+    "GET /throttles",
+    answer=[LockSchema],
+    summary="List at most 1000 locked keys, those that stay locked longest first",
+)
 def find_throttles() -> Sequence[Lock]:
     """List at most 1000 locked keys, those that stay locked longest first."""
     return find_locks()
 
 
-@call("releaseThrottle", WRITE, "DELETE /throttles/<throttle>/<key>", errors=(UNKNOWN_LOCK,))
+@call(
+    "releaseThrottle",
+    WRITE,
+    "DELETE /throttles/<throttle>/<key>",
+    errors=(UNKNOWN_LOCK,),
+    summary="Reset a throttle's counter for a key, so that it is not locked any more",
+)
 def release_throttle(throttle: str, key: str) -> None:
     """Reset a throttle's counter for a key, so that it is not locked any more."""
     release(throttle, key)

@@ -29,7 +29,13 @@ PAGE = (
 )
 
 
-@call("findRoles", READ, "GET /roles", answer=[RoleSchema])
+@call(
+    "findRoles",
+    READ,
+    "GET /roles",
+    answer=[RoleSchema],
+    summary="List the roles, each with the number of its members",
+)
 def find_roles() -> Sequence[Mapping[str, object]]:
     """List the roles, each with the number of its members."""
     return [{"name": name, "members": members} for name, members in access_roles.list_roles()]
@@ -42,6 +48,7 @@ def find_roles() -> Sequence[Mapping[str, object]]:
     body=NewRoleSchema,
     answer=RoleSchema,
     errors=(errors.ValidationError({"name": [errors.TAKEN]}),),
+    summary="Create a role without members",
 )
 def create_role(body: Body) -> Mapping[str, object]:
     """Create a role without members."""
@@ -58,6 +65,7 @@ def create_role(body: Body) -> Mapping[str, object]:
         UNKNOWN_ROLE,
         errors.ValidationError({"name": [access_roles.ADMIN_STAYS]}),
     ),
+    summary="Delete a role and revoke it from its members; requires a recent login",
 )
 def delete_role(name: str) -> None:
     """Delete a role and revoke it from its members; requires a recent login."""
@@ -73,6 +81,7 @@ def delete_role(name: str) -> None:
     answer=[MemberSchema],
     parameters=PAGE,
     errors=(UNKNOWN_ROLE, errors.InvalidFilter("limit must be a whole number.")),
+    summary="List the members of a role by their ids",
 )
 def find_members(name: str) -> Sequence[Mapping[str, object]]:
     """List the members of a role by their ids."""
@@ -89,6 +98,7 @@ def find_members(name: str) -> Sequence[Mapping[str, object]]:
     "GET /users/<id>/roles",
     answer=[RoleNameSchema],
     errors=(UNKNOWN_USER,),
+    summary="List the roles of a user",
 )
 def find_user_roles(id: str) -> Sequence[Mapping[str, str]]:
     """List the roles of a user."""
@@ -100,6 +110,7 @@ def find_user_roles(id: str) -> Sequence[Mapping[str, str]]:
     WRITE,
     "PUT /users/<id>/roles/<role>",
     errors=(NOT_RECENT, UNKNOWN_USER, errors.ValidationError({"role": ["is too long"]})),
+    summary="Assign a role, created if it does not exist, to a user; requires a recent login",
 )
 def grant_role(id: str, role: str) -> None:
     """Assign a role, created if it does not exist, to a user; requires a recent login."""
@@ -114,6 +125,7 @@ def grant_role(id: str, role: str) -> None:
     WRITE,
     "DELETE /users/<id>/roles/<role>",
     errors=(NOT_RECENT, errors.LastAdmin(), UNKNOWN_USER),
+    summary="Revoke a role from a user; requires a recent login",
 )
 def revoke_role(id: str, role: str) -> None:
     """Revoke a role from a user; requires a recent login."""

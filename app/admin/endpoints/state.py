@@ -82,13 +82,25 @@ class Masking:
         return self._redaction.masked_url(value) if isinstance(value, str) else value
 
 
-@call("findSettings", READ, "GET /settings", answer=[SettingSchema])
+@call(
+    "findSettings",
+    READ,
+    "GET /settings",
+    answer=[SettingSchema],
+    summary="List the settings with their values, secrets masked, and the source of each",
+)
 def find_settings() -> Sequence[Mapping[str, object]]:
     """List the settings with their values, secrets masked, and the source of each."""
     return list_settings()
 
 
-@call("state", READ, "GET /state", answer=StateSchema)
+@call(
+    "state",
+    READ,
+    "GET /state",
+    answer=StateSchema,
+    summary="Return the version, migrations, health and pending deliveries",
+)
 def state() -> Mapping[str, object]:
     """Return the version, migrations, health and pending deliveries."""
     pending = db.session.execute(maintenance.PENDING_DELIVERIES).one()

@@ -63,6 +63,7 @@ def _resource(users: Resource) -> Resource:
     return Resource(
         name=LISTED_USERS,
         singular="user",
+        description="A user, with roles.",
         model=_mapped(inspect(users.model).local_table),
         schema=_schema(users.schema),
         # No rule allows any caller a method of this resource.
@@ -78,7 +79,7 @@ def _resource(users: Resource) -> Resource:
 @lru_cache(maxsize=4)
 def _mapped(table: Table) -> type[Any]:
     """Return a class mapped to the table of users, shared by all apps because mapping is slow."""
-    model = type("ListedUser", (), {"__doc__": "A user, as those see it who look after users."})
+    model = type("ListedUser", (), {})
     registry().map_imperatively(model, table)
     return model
 
@@ -95,9 +96,7 @@ def _schema(base: type[Schema]) -> type[Schema]:
         "roles": fields.List(fields.String(), dump_only=True, metadata={"examples": [["support"]]}),
     }
     meta = type("Meta", (base.Meta,), {"register": False})
-    return type(
-        "ListedUserSchema", (base,), {**own, "Meta": meta, "__doc__": "A user, with roles."}
-    )
+    return type("ListedUserSchema", (base,), {**own, "Meta": meta})
 
 
 @call(
@@ -110,6 +109,7 @@ def _schema(base: type[Schema]) -> type[Schema]:
     subject=LISTED_USERS,
     parameters=(ROLE,),
     errors=FILTER_ERRORS,
+    summary="List the users that a filter selects",
 )
 def find_users() -> ResponseReturnValue:
     """List the users that a filter selects."""
@@ -132,6 +132,7 @@ def find_users() -> ResponseReturnValue:
     "GET /users/<id>",
     answer=DETAILED,
     errors=(UNKNOWN_USER,),
+    summary="Show a user with the login methods and the number of sessions",
 )
 def find_user(id: str) -> ResponseReturnValue:
     """Show a user with the login methods and the number of sessions."""

@@ -77,6 +77,7 @@ def _is_served(settings: Settings) -> bool:
         errors.TooManyRequests(60),
     ),
     is_served=_is_served,
+    summary="Mail a code to log in; the response is the same for unknown emails",
 )
 def request_code(body: Body) -> Response:
     """Mail a code to log in; the response is the same for unknown emails."""
@@ -95,6 +96,7 @@ def request_code(body: Body) -> Response:
     answer=AccessTokenSchema,
     errors=(errors.LoginFailed(), errors.TooManyRequests(60)),
     is_served=_is_served,
+    summary="Log in with a mailed code; the email counts as verified from then on",
 )
 def log_in(body: Body) -> Response:
     """Log in with a mailed code; the email counts as verified from then on."""

@@ -47,6 +47,7 @@ def _is_served(settings: Settings) -> bool:
     answer=RequestOptionsSchema,
     errors=(THROTTLED,),
     is_served=_is_served,
+    summary="Return the options with which a browser logs in, or proves the user again",
 )
 def login_options() -> dict[str, Any]:
     """Return the options with which a browser logs in, or proves the user again."""
@@ -62,6 +63,7 @@ def login_options() -> dict[str, Any]:
     answer=AccessTokenSchema,
     errors=(errors.LoginFailed(), errors.EmailNotVerified(1), MALFORMED, THROTTLED),
     is_served=_is_served,
+    summary="Log in with a passkey; the session counts as one with several factors",
 )
 def log_in(body: Body) -> Response:
     """Log in with a passkey; the session counts as one with several factors."""
@@ -76,12 +78,11 @@ def log_in(body: Body) -> Response:
     answer=CreationOptionsSchema,
     errors=(NOT_RECENT, NOT_PROVED, TOO_MANY_PASSKEYS),
     is_served=_is_served,
+    summary="Return the options with which a browser creates a passkey; requires a recent login",
+    description="The account's address must be proved.",
 )
 def options(user: User) -> dict[str, Any]:
-    """Return the options with which a browser creates a passkey; requires a recent login.
-
-    The account's address must be proved.
-    """
+    """Return the options with which a browser creates a passkey; requires a recent login."""
     require_recent(own_session(user))
     return service.begin(user.id)
 
@@ -95,6 +96,7 @@ def options(user: User) -> dict[str, Any]:
     answer=PasskeySchema,
     errors=(NOT_RECENT, NOT_PROVED, UNKNOWN_CHALLENGE, THROTTLED),
     is_served=_is_served,
+    summary="Add a browser's new passkey",
 )
 def add(user: User, body: Body) -> Passkey:
     """Add a browser's new passkey."""
@@ -110,6 +112,7 @@ def add(user: User, body: Body) -> Passkey:
     permits=OWNER,
     answer=[PasskeySchema],
     is_served=_is_served,
+    summary="List a user's passkeys",
 )
 def list_(user: User) -> Sequence[Passkey]:
     """List a user's passkeys."""
@@ -125,6 +128,7 @@ def list_(user: User) -> Sequence[Passkey]:
     answer=PasskeySchema,
     errors=(UNKNOWN_PASSKEY, BLANK_NAME),
     is_served=_is_served,
+    summary="Rename one of a user's passkeys",
 )
 def rename(user: User, fk: str, body: Body) -> Passkey:
     """Rename one of a user's passkeys."""
@@ -146,6 +150,7 @@ def rename(user: User, fk: str, body: Body) -> Passkey:
         THROTTLED,
     ),
     is_served=_is_served,
+    summary="Remove a passkey; requires a recent login, and a second factor if logins take one",
 )
 def remove(user: User, fk: str, body: Body) -> None:
     """Remove a passkey; requires a recent login, and a second factor if logins take one."""

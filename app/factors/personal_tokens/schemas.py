@@ -117,7 +117,7 @@ class PersonalTokenSchema(Schema):
 class NewPersonalTokenSchema(PersonalTokenSchema):
     """A new personal token: `ttl` is in seconds; only this response has the value."""
 
-    ttl = Number(load_only=True)
+    ttl = Number(load_only=True, metadata={"description": "In seconds."})
     token = fields.String(
         attribute="value",
         dump_only=True,

@@ -34,12 +34,11 @@ def _is_served(settings: Settings) -> bool:
     answer=NewPersonalTokenSchema,
     errors=(NOT_RECENT, errors.EmailProofRequired(), BAD_SCOPES, errors.TooManyRequests(60)),
     is_served=_is_served,
+    summary="Create a personal token; requires a recent login. Only this response has its value",
+    description="The account's address must be proved, unless it is a service account.",
 )
 def create(user: User, body: Body) -> service.NewPersonalToken:
-    """Create a personal token; requires a recent login. Only this response has its value.
-
-    The account's address must be proved, unless it is a service account.
-    """
+    """Create a personal token; requires a recent login. Only this response has its value."""
     session, account = current_identity().require_session(), lookup.get_user(user.id)
     # The rules permit only admins to use somebody else's id here.
     if account.id != session.user_id and not account.service_account:
@@ -57,6 +56,7 @@ def create(user: User, body: Body) -> service.NewPersonalToken:
     answer=UserSchema,
     errors=(TAKEN,),
     is_served=_is_served,
+    summary="Create a service account, which cannot log in; admins create its personal tokens",
 )
 def create_service_account(body: Body) -> User:
     """Create a service account, which cannot log in; admins create its personal tokens."""
@@ -69,6 +69,7 @@ def create_service_account(body: Body) -> User:
     "GET /serviceAccounts",
     answer=[UserSchema],
     is_served=_is_served,
+    summary="List the service accounts, oldest first",
 )
 def service_accounts() -> Sequence[User]:
     """List the service accounts, oldest first."""
@@ -82,6 +83,7 @@ def service_accounts() -> Sequence[User]:
     permits=OWNER,
     answer=[PersonalTokenSchema],
     is_served=_is_served,
+    summary="List a user's personal tokens, newest first",
 )
 def list_(user: User) -> Sequence[AccessToken]:
     """List a user's personal tokens, newest first."""
@@ -96,6 +98,7 @@ def list_(user: User) -> Sequence[AccessToken]:
     answer=PersonalTokenSchema,
     errors=(UNKNOWN_TOKEN,),
     is_served=_is_served,
+    summary="Show one of a user's personal tokens by its handle",
 )
 def find(user: User, handle: str) -> AccessToken:
     """Show one of a user's personal tokens by its handle."""
@@ -109,6 +112,7 @@ def find(user: User, handle: str) -> AccessToken:
     permits=OWNER,
     errors=(UNKNOWN_TOKEN,),
     is_served=_is_served,
+    summary="Revoke one of a user's personal tokens",
 )
 def revoke(user: User, handle: str) -> None:
     """Revoke one of a user's personal tokens."""

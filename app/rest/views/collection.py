@@ -55,7 +55,13 @@ class RowViews:
         self.rows = collection.rows
 
     @declare(
-        "findOne", READ, "GET /findOne", query="filter", answer="{}WithRelations", finds_row=True
+        "findOne",
+        READ,
+        "GET /findOne",
+        query="filter",
+        answer="{}WithRelations",
+        finds_row=True,
+        summary="Show the first {row} that a filter selects",
     )
     def find_one(self, grant: Grant) -> ResponseReturnValue:
         """Show the first row that a filter selects."""
@@ -65,7 +71,14 @@ class RowViews:
         row = self.collection.or_404("undefined", rows[0] if rows else None)
         return respond_selected(self.collection, row, filter_)
 
-    @declare("count", READ, "GET /count", query="where", answer="Count")
+    @declare(
+        "count",
+        READ,
+        "GET /count",
+        query="where",
+        answer="Count",
+        summary="Count the {row}s that a where selects",
+    )
     def count(self, grant: Grant) -> ResponseReturnValue:
         """Count the rows that a `where` selects."""
         return jsonify({"count": self.count_rows(grant)})
@@ -78,6 +91,7 @@ class RowViews:
         answer="{}",
         finds_row=True,
         has_preconditions=True,
+        summary="Change some properties of a {row}",
     )
     def patch_attributes(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Change some properties of a row."""
@@ -94,6 +108,7 @@ class RowViews:
         answer="{}",
         finds_row=True,
         has_preconditions=True,
+        summary="Replace a {row}; properties that are not sent get their defaults",
     )
     def replace_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Replace a row; properties that are not sent get their defaults."""
@@ -109,6 +124,7 @@ class RowViews:
         errors=DELETION_ERRORS,
         finds_row=True,
         has_preconditions=True,
+        summary="Delete a {row}",
     )
     def delete_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Delete a row."""
@@ -161,7 +177,14 @@ class RowViews:
 class CollectionViews(RowViews):
     """The views of a collection whose rows are in the database."""
 
-    @declare("create", WRITE, "POST /", body="New{} | [New{}]", answer="{} | [{}]")
+    @declare(
+        "create",
+        WRITE,
+        "POST /",
+        body="New{} | [New{}]",
+        answer="{} | [{}]",
+        summary="Create one {row}, or all {row}s of an array or none",
+    )
     def create(self, grant: Grant) -> ResponseReturnValue:
         """Create one row, or all rows of an array or none."""
         body = read_items()
@@ -169,7 +192,15 @@ class CollectionViews(RowViews):
         rows = create_rows(self.collection, body, grant.user_id, required=required)
         return respond_created(self.collection, rows, body)
 
-    @declare("find", READ, "GET /", query="filter", answer="[{}WithRelations]", has_pages=True)
+    @declare(
+        "find",
+        READ,
+        "GET /",
+        query="filter",
+        answer="[{}WithRelations]",
+        has_pages=True,
+        summary="List the {row}s that a filter selects",
+    )
     def find(self, grant: Grant) -> ResponseReturnValue:
         """List the rows that a filter selects."""
         query, page = find_list(self.collection, grant)
@@ -182,6 +213,9 @@ class CollectionViews(RowViews):
         query_form="aggregate",
         answer="[Aggregated]",
         narrowed_by="find",
+        summary=(
+            "Compute counts, sums and other functions of the {row}s that a where selects, by group"
+        ),
     )
     def aggregate(self, grant: Grant) -> ResponseReturnValue:
         """Compute counts, sums and other functions of the rows that a `where` selects, by group."""
@@ -199,6 +233,7 @@ class CollectionViews(RowViews):
         finds_row=True,
         may_create=True,
         has_preconditions=True,
+        summary="Change the {row} whose id the body has; create one if it has none",
     )
     def patch_or_create(self, grant: Grant) -> ResponseReturnValue:
         """Change the row whose id the body has; create one if it has none."""
@@ -214,6 +249,7 @@ class CollectionViews(RowViews):
         finds_row=True,
         may_create=True,
         has_preconditions=True,
+        summary="Replace the {row} whose id the body has; create one if it has none",
     )
     def replace_or_create(self, grant: Grant) -> ResponseReturnValue:
         """Replace the row whose id the body has; create one if it has none."""
@@ -229,6 +265,7 @@ class CollectionViews(RowViews):
         finds_row=True,
         may_create=True,
         has_preconditions=True,
+        summary="Change the one {row} that a where selects; create one if there is none",
     )
     def upsert_with_where(self, grant: Grant) -> ResponseReturnValue:
         """Change the one row that a `where` selects; create one if there is none."""
@@ -249,6 +286,7 @@ class CollectionViews(RowViews):
         body="{}Partial",
         answer="Count",
         errors=(TooManyRows(MAX_ROWS),),
+        summary="Change every {row} that a where selects",
     )
     def update_all(self, grant: Grant) -> ResponseReturnValue:
         """Change every row that a `where` selects."""
@@ -259,7 +297,15 @@ class CollectionViews(RowViews):
         return jsonify({"count": update_all(self.collection, scope, values)})
 
     # Must precede findById, whose GET would answer HEAD too.
-    @declare("exists", READ, "GET /<id>/exists", "HEAD /<id>", answer="Exists", finds_row=True)
+    @declare(
+        "exists",
+        READ,
+        "GET /<id>/exists",
+        "HEAD /<id>",
+        answer="Exists",
+        finds_row=True,
+        summary="Return True if the {row} exists; answer a HEAD request by the status",
+    )
     def exists(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Return True if the row exists; answer a HEAD request by the status."""
         if request.method == "HEAD":
@@ -275,7 +321,13 @@ class CollectionViews(RowViews):
         return jsonify({"exists": count == 1})
 
     @declare(
-        "findById", READ, "GET /<id>", query="filter", answer="{}WithRelations", finds_row=True
+        "findById",
+        READ,
+        "GET /<id>",
+        query="filter",
+        answer="{}WithRelations",
+        finds_row=True,
+        summary="Show one {row}",
     )
     def find_by_id(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Show one row."""

@@ -116,6 +116,7 @@ class ThroughViews(Related):
         body="New{} | [New{}]",
         answer="{} | [{}]",
         requires="create",
+        summary="Create a {row} and link it to the {parent}, or all {row}s of an array or none",
     )
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Create a row and link it to the parent, or all rows of an array or none."""
@@ -144,12 +145,11 @@ class ThroughViews(Related):
         requires="findById",
         reads_parent=True,
         makes_link=True,
+        summary="Link a {row} to the {parent}, unless it is already linked",
+        description="The body may have further properties of a new link.",
     )
     def link(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
-        """Link a row to the parent, unless it is already linked.
-
-        The body may have further properties of a new link.
-        """
+        """Link a row to the parent, unless it is already linked."""
         parent_id, row_id = self._readable_ids(grant, id, fk)
         links = Links(self.relation)
         body, required = self._read_link(links.model)
@@ -170,6 +170,7 @@ class ThroughViews(Related):
         errors=DELETION_ERRORS,
         requires="findById",
         reads_parent=True,
+        summary="Remove the link of a {row} to the {parent}; the {row} is kept",
     )
     def unlink(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Remove the link of a row to the parent; the row is kept."""
@@ -187,6 +188,7 @@ class ThroughViews(Related):
         errors=DELETION_ERRORS,
         requires="deleteById",
         has_preconditions=True,
+        summary="Delete one {row} that belongs to the {parent}, with its link",
     )
     def destroy_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Delete one row that belongs to the parent, with its link."""
@@ -210,6 +212,10 @@ class ThroughViews(Related):
         errors=(*DELETION_ERRORS, TooManyRows(MAX_ROWS)),
         requires="findById",
         reads_parent=True,
+        summary=(
+            "Remove the {parent}'s links to all {row}s that the caller may read; the "
+            "{row}s are kept"
+        ),
     )
     def unlink_all(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Remove the parent's links to all rows that the caller may read; the rows are kept."""
@@ -219,7 +225,14 @@ class ThroughViews(Related):
         self._unlink(grant, parent_id, [Links(self.relation).of(parent_id), linked_to])
         return NO_CONTENT
 
-    @declare("exists", READ, "HEAD /rel/<fk>", requires="findById", reads_parent=True)
+    @declare(
+        "exists",
+        READ,
+        "HEAD /rel/<fk>",
+        requires="findById",
+        reads_parent=True,
+        summary="Answer by the status whether a {row} is linked to the {parent}",
+    )
     def exists(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Answer by the status whether a row is linked to the parent."""
         parent_id, row_id = self._readable_ids(grant, id, fk)

@@ -37,7 +37,15 @@ from .representations import read_check, respond_created, respond_row, respond_s
 class BelongsToViews(Related):
     """The endpoint of a belongsTo relation."""
 
-    @declare("get", READ, "GET /", query="filter", answer="{}WithRelations", requires="findById")
+    @declare(
+        "get",
+        READ,
+        "GET /",
+        query="filter",
+        answer="{}WithRelations",
+        requires="findById",
+        summary="Show the {row} that this {parent} belongs to",
+    )
     def get(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Show the row that this parent belongs to."""
         parent = self.parent.read(grant, self.parent.authorize_id(grant, id))
@@ -59,7 +67,14 @@ class BelongsToAnyViews(Related):
     A row of a resource that the caller may not read is treated as missing.
     """
 
-    @declare("get", READ, "GET /", query="filter", answer="{}WithRelations")
+    @declare(
+        "get",
+        READ,
+        "GET /",
+        query="filter",
+        answer="{}WithRelations",
+        summary="Show the {row} that this {parent} belongs to",
+    )
     def get(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Show the row that this parent belongs to."""
         parent = self.parent.read(grant, self.parent.authorize_id(grant, id))
@@ -80,14 +95,30 @@ class BelongsToAnyViews(Related):
 class HasOneViews(Related):
     """The endpoints of a hasOne relation."""
 
-    @declare("get", READ, "GET /", query="filter", answer="{}WithRelations", requires="findById")
+    @declare(
+        "get",
+        READ,
+        "GET /",
+        query="filter",
+        answer="{}WithRelations",
+        requires="findById",
+        summary="Show the {row} that belongs to the {parent}",
+    )
     def get(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Show the row that belongs to the parent."""
         row = self._only_child(self.scope(grant, id, "findById"))
         query = read_list(self.target)
         return respond_selected(self.target, row, query.filter_, query.includes)
 
-    @declare("create", WRITE, "POST /", body="New{}", answer="{}", requires="create")
+    @declare(
+        "create",
+        WRITE,
+        "POST /",
+        body="New{}",
+        answer="{}",
+        requires="create",
+        summary="Create the {row} that belongs to the {parent}, if there is none",
+    )
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Create the row that belongs to the parent, if there is none."""
         parent_id = self.parent_id(grant, id)
@@ -109,6 +140,7 @@ class HasOneViews(Related):
         answer="{}",
         requires="patchAttributes",
         has_preconditions=True,
+        summary="Change some properties of the {row} that belongs to the {parent}",
     )
     def put(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Change some properties of the row that belongs to the parent."""
@@ -122,6 +154,7 @@ class HasOneViews(Related):
         errors=DELETION_ERRORS,
         requires="deleteById",
         has_preconditions=True,
+        summary="Delete the {row} that belongs to the {parent}",
     )
     def delete(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Delete the row that belongs to the parent."""
@@ -161,6 +194,7 @@ class ToManyViews(Related):
         answer="[{}WithRelations]",
         has_pages=True,
         requires="find",
+        summary="List the {row}s that belong to the {parent}",
     )
     def find(self, grant: Grant, id: str) -> ResponseReturnValue:
         """List the rows that belong to the parent."""
@@ -170,7 +204,15 @@ class ToManyViews(Related):
         count = partial(query.count, permitted, key)
         return respond_page(self.target, page, count, query.filter_, query.includes)
 
-    @declare("count", READ, "GET /count", query="where", answer="Count", requires="count")
+    @declare(
+        "count",
+        READ,
+        "GET /count",
+        query="where",
+        answer="Count",
+        requires="count",
+        summary="Count the {row}s that belong to the {parent}",
+    )
     def count(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Count the rows that belong to the parent."""
         key = self.key(self.parent_id(grant, id))
@@ -185,6 +227,7 @@ class ToManyViews(Related):
         answer="[Aggregated]",
         requires="aggregate",
         narrowed_by="get",
+        summary="Compute functions of the {row}s that belong to the {parent}, by group",
     )
     def aggregate(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Compute functions of the rows that belong to the parent, by group."""
@@ -197,7 +240,14 @@ class ToManyViews(Related):
         conditions = [self.belonging(key), *target.rows.scope(permitted)]
         return jsonify(find_aggregate(target, conditions, read_parameter("filter")))
 
-    @declare("findById", READ, "GET /<fk>", answer="{}", requires="findById")
+    @declare(
+        "findById",
+        READ,
+        "GET /<fk>",
+        answer="{}",
+        requires="findById",
+        summary="Show one {row} that belongs to the {parent}",
+    )
     def find_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Show one row that belongs to the parent."""
         conditions = self.scope(grant, id, "findById")
@@ -215,6 +265,7 @@ class ToManyViews(Related):
         answer="{}",
         requires="patchAttributes",
         has_preconditions=True,
+        summary="Change some properties of one {row} that belongs to the {parent}",
     )
     def update_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Change some properties of one row that belongs to the parent."""
@@ -230,6 +281,7 @@ class HasManyViews(Related):
         body="New{} | [New{}]",
         answer="{} | [{}]",
         requires="create",
+        summary="Create a {row} that belongs to the {parent}, or all {row}s of an array or none",
     )
     def post(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Create a row that belongs to the parent, or all rows of an array or none."""
@@ -246,6 +298,7 @@ class HasManyViews(Related):
         errors=DELETION_ERRORS,
         requires="deleteById",
         has_preconditions=True,
+        summary="Delete one {row} that belongs to the {parent}",
     )
     def destroy_by_id(self, grant: Grant, id: str, fk: str) -> ResponseReturnValue:
         """Delete one row that belongs to the parent."""
@@ -260,6 +313,7 @@ class HasManyViews(Related):
         "DELETE /",
         errors=(*DELETION_ERRORS, TooManyRows(MAX_ROWS)),
         requires="deleteById",
+        summary="Delete all {row}s that belong to the {parent} and that the caller may delete",
     )
     def delete_all(self, grant: Grant, id: str) -> ResponseReturnValue:
         """Delete all rows that belong to the parent and that the caller may delete."""

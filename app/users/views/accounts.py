@@ -49,6 +49,7 @@ LATEST_FIRST = (Order(Place("id"), descending=True),)
 audit_log = Resource(
     name="audit",
     singular="auditRecord",
+    description="A record of the audit log: who did what, and from where.",
     model=AuditRecord,
     schema=AuditRecordSchema,
     # No rule allows any caller another method.
@@ -74,12 +75,11 @@ def serves_administration(settings: Settings) -> bool:
     finds_row=False,
     errors=(errors.TooManyRequests(60),),
     is_served=confirmation.serves_verification,
+    summary="Mail a user a link that confirms the address",
+    description="The response is the same for unknown ids, and for users with a confirmed address.",
 )
 def verify(id: str) -> None:
-    """Mail a user a link that confirms the address.
-
-    The response is the same for unknown ids, and for users with a confirmed address.
-    """
+    """Mail a user a link that confirms the address."""
     confirmation.request_verification(app_id_form().parse(id))
 
 
@@ -92,6 +92,7 @@ def verify(id: str) -> None:
     redirects=True,
     errors=(errors.InvalidConfirmation(), errors.InvalidRedirect()),
     is_served=confirmation.serves_verification,
+    summary="Confirm the address of a user with a mailed token",
 )
 def confirm() -> Response:
     """Confirm the address of a user with a mailed token."""
@@ -118,13 +119,14 @@ def confirm() -> Response:
     ),
     hashes=True,
     is_served=confirmation.confirms_changes,
+    summary="Mail a link to a new address, which becomes the user's when confirmed",
+    description=(
+        "The old address is notified. The response is the same for an address that "
+        "another user has. An address that was proved by a code is changed at once."
+    ),
 )
 def change_email(body: Body) -> None:
-    """Mail a link to a new address, which becomes the user's when confirmed.
-
-    The old address is notified. The response is the same for an address that another user has. An
-    address that was proved by a code is changed at once.
-    """
+    """Mail a link to a new address, which becomes the user's when confirmed."""
     session = current_identity().require_session()
     require_factor(session)
     confirmation.request_email_change(session.user_id, **body, keep=session.digest)
@@ -136,6 +138,9 @@ def change_email(body: Body) -> None:
     "POST /<id>/disable",
     errors=(NOT_RECENT, errors.LastAdmin()),
     is_served=serves_administration,
+    summary=(
+        "Bar a user from logging in and end all sessions; requires a recent login of the caller"
+    ),
 )
 def disable(user: User) -> None:
     """Bar a user from logging in and end all sessions; requires a recent login of the caller."""
@@ -145,7 +150,12 @@ def disable(user: User) -> None:
 
 
 @users.endpoint(
-    "enable", WRITE, "POST /<id>/enable", errors=(NOT_RECENT,), is_served=serves_administration
+    "enable",
+    WRITE,
+    "POST /<id>/enable",
+    errors=(NOT_RECENT,),
+    is_served=serves_administration,
+    summary="Let a disabled user log in again; requires a recent login of the caller",
 )
 def enable(user: User) -> None:
     """Let a disabled user log in again; requires a recent login of the caller."""
@@ -159,6 +169,7 @@ def enable(user: User) -> None:
     "POST /<id>/sendReset",
     errors=(NO_RESET, errors.TooManyRequests(60)),
     is_served=serves_administration,
+    summary="Mail a user a link to set a new password",
 )
 def send_reset(user: User) -> None:
     """Mail a user a link to set a new password."""
@@ -171,6 +182,7 @@ def send_reset(user: User) -> None:
     "POST /<id>/markVerified",
     errors=(NOT_RECENT,),
     is_served=serves_administration,
+    summary="Mark a user's email as verified without a mail; requires a recent login of the caller",
 )
 def mark_verified(user: User) -> None:
     """Mark a user's email as verified without a mail; requires a recent login of the caller."""
@@ -187,6 +199,7 @@ def mark_verified(user: User) -> None:
     answer="[{}WithRelations]",
     has_pages=True,
     subject="audit",
+    summary="List the records of the audit log about a user, newest first",
 )
 def audit_records(user: User) -> ResponseReturnValue:
     """List the records of the audit log about a user, newest first."""
@@ -212,6 +225,7 @@ def audit_records(user: User) -> ResponseReturnValue:
         errors.InvalidRealm(),
         errors.TooManyRequests(60),
     ),
+    summary="Request a password reset; the response is the same for unknown emails",
 )
 def request_password_reset(body: Body) -> dict[str, object]:
     """Request a password reset; the response is the same for unknown emails."""
@@ -228,6 +242,7 @@ def request_password_reset(body: Body) -> dict[str, object]:
     scope=RESET_SCOPE,
     errors=(BAD_NEW_PASSWORD, errors.TooManyRequests(60)),
     hashes=True,
+    summary="Set a new password with a reset token",
 )
 def reset_password(body: Body) -> None:
     """Set a new password with a reset token."""
@@ -248,6 +263,7 @@ def reset_password(body: Body) -> None:
         errors.TooManyRequests(60),
     ),
     hashes=True,
+    summary="Change the password with the old one; ends the user's other sessions",
 )
 def change_password(body: Body) -> None:
     """Change the password with the old one; ends the user's other sessions."""

@@ -58,6 +58,7 @@ class LoginSchema(schemas.AccessTokenSchema):
         errors.TooManyRequests(60),
     ),
     hashes=True,
+    summary="Log in: exchange credentials for an access token",
 )
 def login(body: Body) -> Response:
     """Log in: exchange credentials for an access token."""
@@ -82,6 +83,7 @@ def respond_with_token(token: tokens.IssuedToken) -> Response:
     body=schemas.LogoutSchema,
     token_optional=True,
     errors=(errors.AccessTokenRequired(), errors.InvalidToken()),
+    summary="Log out: delete the presented access token, or the one sent as sid",
 )
 def logout(body: Body) -> Response:
     """Log out: delete the presented access token, or the one sent as `sid`."""
@@ -104,6 +106,7 @@ def logout(body: Body) -> Response:
         errors.TooManyRequests(60),
     ),
     hashes=True,
+    summary="Authenticate again in the caller's session, to change credentials afterwards",
 )
 def reauthenticate(user: User, body: Body) -> None:
     """Authenticate again in the caller's session, to change credentials afterwards."""
@@ -124,6 +127,7 @@ def reauthenticate(user: User, body: Body) -> None:
     answer=[schemas.LoopBackSessionSchema],
     errors=NO_SESSION,
     is_served=is_compatible,
+    summary="List a user's sessions",
 )
 @users.endpoint(
     "__get__accessTokens",
@@ -133,6 +137,7 @@ def reauthenticate(user: User, body: Body) -> None:
     answer=[schemas.SessionSchema],
     errors=NO_SESSION,
     is_served=lambda settings: not is_compatible(settings),
+    summary="List a user's sessions",
 )
 def sessions(user: User) -> list[tokens.Session]:
     """List a user's sessions."""
@@ -147,6 +152,7 @@ def sessions(user: User) -> list[tokens.Session]:
     answer="Count",
     errors=(errors.InvalidFilter("where cannot be used here."),),
     is_served=is_compatible,
+    summary="Count a user's sessions",
 )
 def count_sessions(user: User) -> dict[str, int]:
     """Count a user's sessions."""
@@ -163,6 +169,7 @@ def count_sessions(user: User) -> dict[str, int]:
     answer=schemas.LoopBackSessionSchema,
     errors=(*NO_SESSION, UNKNOWN_SESSION),
     is_served=is_compatible,
+    summary="Show one of a user's sessions by its handle",
 )
 def session(user: User, handle: str) -> tokens.Session:
     """Show one of a user's sessions by its handle."""
@@ -175,13 +182,20 @@ def session(user: User, handle: str) -> tokens.Session:
     "DELETE /<id>/accessTokens/<handle>",
     permits=OWNER,
     errors=(UNKNOWN_SESSION,),
+    summary="End one of a user's sessions",
 )
 def revoke(user: User, handle: str) -> None:
     """End one of a user's sessions."""
     tokens.revoke_session(user.id, handle)
 
 
-@users.endpoint("__delete__accessTokens", WRITE, "DELETE /<id>/accessTokens", permits=OWNER)
+@users.endpoint(
+    "__delete__accessTokens",
+    WRITE,
+    "DELETE /<id>/accessTokens",
+    permits=OWNER,
+    summary="End all of a user's sessions; personal tokens are kept",
+)
 def revoke_all(user: User) -> None:
     """End all of a user's sessions; personal tokens are kept."""
     tokens.revoke_sessions(user.id)
