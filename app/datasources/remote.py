@@ -19,8 +19,9 @@ from app.rest.requests.bodies import read_body
 from app.rest.requests.parameters import read_parameter
 from app.rest.resource import Resource
 from app.rest.shared_methods import switch_off
-from app.rest.views.collection import RowViews, all_endpoints
+from app.rest.views.collection import all_endpoints
 from app.rest.views.representations import respond_row
+from app.rest.views.rows import RowViews
 from app.rest.views.serialization import serialize
 from app.rest.writing import create_rows
 
