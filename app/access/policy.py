@@ -193,6 +193,8 @@ def install_rules(app: Flask, declared: ModelRules) -> None:
     """
     model, dynamic = declared.model, declared.dynamic
     methods = {method.method: method.access for method in declared.methods}
+    # Rules that name another one would have no effect.
+    named = {method.method: method.access for method in declared.methods if not method.ruled_by}
     owned = {method.method for method in declared.methods if method.owned}
     by_row = {method.method for method in declared.methods if method.by_row}
     session_only = {method.method for method in declared.methods if method.session_only}
@@ -201,9 +203,9 @@ def install_rules(app: Flask, declared: ModelRules) -> None:
     try:
         form = FORMS[app.config["ID_TYPE"]]
         own = *rules_of_methods(declared.methods), *declared.rules
-        given = own if replaced is None else parse_rules(replaced, methods, form)
+        given = own if replaced is None else parse_rules(replaced, named, form)
         rules = [*declared.kept, *given]
-        check_methods(rules, methods)
+        check_methods(rules, named)
         check_owners(rules, owned)
         check_dynamic(rules, by_row, dynamic)
     except (ValidationError, ValueError, TypeError) as error:

@@ -192,7 +192,8 @@ def make_resource(
     def rules(settings: Mapping[str, object]) -> Sequence[Rule]:
         endpoints = declared_endpoints(resource)
         return applicable_rules(
-            definition, {endpoint.method: endpoint.owned for endpoint in endpoints}
+            definition,
+            {endpoint.method: endpoint.owned for endpoint in endpoints if not endpoint.ruled_by},
         )
 
     resource = Resource(

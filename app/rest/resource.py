@@ -81,8 +81,6 @@ class Resource:
     schema: type[Schema]
     # Returns the access rules for the settings.
     rules: Callable[[Settings], Sequence[Rule]]
-    # What a row is, for readers of the OpenAPI document.
-    description: str = ""
     # The attribute of a row's owner, for rules with the principal $owner.
     owner: InstrumentedAttribute[Any] | None = None
     # Relations by their names in endpoints and `include`.
@@ -147,6 +145,8 @@ class Resource:
     id_on_create: bool = False
     # Whether clients must choose it, because ids are not generated.
     id_required: bool = False
+    # What a row is, for readers of the OpenAPI document.
+    description: str = ""
     # Sent before a row is created or changed, with a SaveEvent, whose values may be changed.
     before_save: OwnCopy[Hook] = OwnCopy(Hook)
     # Sent afterwards in the same transaction, with a SaveEvent.

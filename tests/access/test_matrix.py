@@ -108,6 +108,7 @@ NEW_EMAIL = {"newEmail": "new@example.com", "password": PASSWORD}
 # an endpoint may be called with several.
 EXPECTED = {
     "todos.create": [(LOGGED_IN, NEW_TODO)],
+    "todos.createMany": [(LOGGED_IN, [NEW_TODO])],
     "todos.find": [(LOGGED_IN, None)],
     "todos.findOne": [(OWN_ROW, None)],
     "todos.count": [(LOGGED_IN, None)],

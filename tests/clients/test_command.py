@@ -184,15 +184,6 @@ def test_files_and_calls_of_later_documents_fit(tmp_path):
             "requestBody": {"required": True, "content": {"application/octet-stream": binary}},
         },
     }
-    many = content["application/json"]["schema"]["anyOf"][1]
-    content["application/json"] = {"schema": {"$ref": "#/components/schemas/Newproduct"}}
-    paths["/products/many"] = {
-        "post": {
-            **paths["/products"]["post"],
-            "operationId": "products.createMany",
-            "requestBody": {"required": True, "content": {"application/json": {"schema": many}}},
-        }
-    }
 
     text = Client.of(described).typescript()
 

@@ -14,6 +14,7 @@ MODELS = {
 }
 PERSON = {"email": "ada@example.com", "password": PASSWORD}
 DENIED = (401, "AUTHORIZATION_REQUIRED")
+CREATING = ("create", "createMany")
 
 
 def test_what_no_rule_is_about_is_allowed(serve):
@@ -23,6 +24,7 @@ def test_what_no_rule_is_about_is_allowed(serve):
     assert api("PATCH", "/notes/1", {"text": "b"}).json == {"id": 1, "text": "b"}
     assert api("DELETE", "/notes/1").json == {"count": 1}
     assert refusal(api("POST", "/Ruleds", {})) == DENIED
+    assert refusal(api("POST", "/Ruleds/many", [{}])) == DENIED
     assert api("GET", "/Ruleds").json == []
     assert refusal(api("GET", "/Closeds")) == DENIED
 
@@ -75,6 +77,6 @@ def test_the_command_names_what_nobody_reaches_and_everybody_writes(make_models)
     assert allowed == [
         nobody.format("Closed", "allow"),
         open_to_all.format("Note", ", ".join(writing)),
-        open_to_all.format("Ruled", ", ".join(name for name in writing if name != "create")),
+        open_to_all.format("Ruled", ", ".join(name for name in writing if name not in CREATING)),
         "Checked 4 models: all in order.",
     ]

@@ -98,6 +98,10 @@ WARNINGS = [
     (note(validations=[{}]), "validations: are ignored: a property has `validates` instead"),
     (note(hidden=["secret"]), "note.json: hidden: there is no property 'secret'"),
     (note(acls=[rule("a", property="star")]), "acls[0].property: there is no method star"),
+    (
+        note(acls=[rule("a", property="createMany")]),
+        "acls[0].property: there is no method createMany",
+    ),
     (note(acls=[rule("$owner")]), "acls[0]: is without effect: the rows have no $owner"),
     (
         note(acls=[rule("a", None)]),

@@ -22,7 +22,15 @@ NOTE = {
 LINE = {"name": "Line", "properties": {"text": "string"}, "acls": OPEN}
 MODELS = {"note": NOTE, "line": LINE}
 COLLECTION = {
-    *("create", "find", "patchOrCreate", "replaceOrCreate", "upsertWithWhere", "findOne"),
+    *(
+        "create",
+        "createMany",
+        "find",
+        "patchOrCreate",
+        "replaceOrCreate",
+        "upsertWithWhere",
+        "findOne",
+    ),
     *(
         "count",
         "aggregate",
@@ -73,6 +81,9 @@ CASES = [
     ({"find": False}, ALL - {"find", "aggregate"}),
     ({"find": False, "aggregate": True}, ALL - {"find"}),
     ({"aggregate": False}, ALL - {"aggregate"}),
+    # An array of rows is created by whom one may be.
+    ({"create": False}, ALL - {"create", "createMany"}),
+    ({"createMany": False}, ALL - {"createMany"}),
     ({"find*": False}, ALL - FOUND - {"findById"}),
     ({"find*": False, "findById": True}, ALL - FOUND),
     ({"prototype.*": False}, ALL - BY_ROW),

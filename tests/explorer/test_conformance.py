@@ -191,7 +191,10 @@ def example(document, operation):
     body = body.get("anyOf", [body])[0]
     if "examples" in body:
         return body["examples"][0]
-    return document["components"]["schemas"][body["$ref"].rpartition("/")[2]]["examples"][0]
+    is_array = "items" in body
+    name = (body["items"] if is_array else body)["$ref"].rpartition("/")[2]
+    [given, *_] = document["components"]["schemas"][name]["examples"]
+    return [given] if is_array else given
 
 
 def test_every_example_of_the_document_is_accepted(app, client, document):

@@ -187,6 +187,19 @@ def test_relations_and_includes_take_a_scope_for_what_they_lead_to(
     assert api("GET", path, token=make(enough)).status_code == 200
 
 
+def test_creating_several_rows_takes_the_scope_for_one(api, make, token):
+    rows = [{"title": "x"}, {"title": "y"}]
+
+    assert api("POST", "/todos/many", rows, token=make({"todos": ["create"]})).status_code == 200
+    for scope in (["READ"], ["*", "!create"]):
+        assert refusal(api("POST", "/todos/many", rows, token=make({"todos": scope}))) == (
+            INSUFFICIENT
+        )
+    named = {"name": "x", "scopes": {"todos": ["createMany"]}}
+    refused = api("POST", "/users/1/personalTokens", named, token=token)
+    assert "has no method createMany of todos" in refused.json["error"]["message"]
+
+
 def test_creating_through_a_relation_takes_a_scope_for_it(api, make):
     value = make({"users": ["*"], "todos": ["READ"]})
     allowed = make({"users": ["__create__todos"], "todos": ["create"]})

@@ -22,23 +22,38 @@ def where(**wanted):
     return {"where": json.dumps(wanted)}
 
 
-def test_an_array_creates_every_item(api, token):
-    response = api("POST", "/todos", [{"title": "a"}, {"title": "b"}], token=token)
+# `create` and `createMany`.
+ARRAYS = pytest.mark.parametrize("path", ["/todos", "/todos/many"])
+
+
+@ARRAYS
+def test_an_array_creates_every_item(api, token, path):
+    response = api("POST", path, [{"title": "a"}, {"title": "b"}], token=token)
 
     assert response.status_code == 200
     assert [(each["title"], each["ownerId"]) for each in response.json] == [("a", 1), ("b", 1)]
 
 
-def test_an_array_with_one_bad_item_creates_none_and_names_it(api, token):
-    response = api("POST", "/todos", [{"title": "a"}, {"title": ""}, 7], token=token)
+@ARRAYS
+def test_an_array_with_one_bad_item_creates_none_and_names_it(api, token, path):
+    response = api("POST", path, [{"title": "a"}, {"title": ""}, 7], token=token)
 
     assert response.status_code == 422
     assert list(response.json["error"]["details"]["messages"]) == ["1.title", "2._schema"]
     assert titles(api, token) == []
 
 
-def test_an_empty_array_creates_nothing(api, token):
-    assert api("POST", "/todos", [], token=token).json == []
+@ARRAYS
+def test_an_empty_array_creates_nothing(api, token, path):
+    assert api("POST", path, [], token=token).json == []
+
+
+def test_many_rows_are_an_array(api, token):
+    response = api("POST", "/todos/many", {"title": "a"}, token=token)
+
+    assert response.status_code == 400
+    assert response.json["message"] == "The body must be a JSON array of objects."
+    assert titles(api, token) == []
 
 
 def test_an_array_of_users_is_all_or_none(api, runner):

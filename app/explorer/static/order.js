@@ -2,7 +2,7 @@
 
 // Methods in their order; the others follow in the order of the document.
 const FIRST = [
-  ...["create", "login", "find", "findById", "patchAttributes", "changePassword", "changeEmail"],
+  ...["create", "createMany", "login", "find", "findById", "patchAttributes", "changePassword", "changeEmail"],
   ...["verify", "confirm", "resetPassword", "setPassword", "__get__accessTokens"],
   ...["__destroyById__accessTokens", "__delete__accessTokens", "logout"],
 ];

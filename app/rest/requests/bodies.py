@@ -47,6 +47,14 @@ def read_items() -> Body | list[object]:
     return body
 
 
+def read_array() -> list[object]:
+    """Return the body's array, whose items are not checked."""
+    body = _read()
+    if not isinstance(body, list):
+        raise MalformedBody("The body must be a JSON array of objects.")
+    return body
+
+
 def parse_json(text: str) -> object:
     """Parse strict JSON (RFC 8259) whose text can be stored; raise ValueError or TooDeep."""
     try:

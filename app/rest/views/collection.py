@@ -15,7 +15,7 @@ from app.rest.aggregates.answer import find_aggregate
 from app.rest.collection import Collection
 from app.rest.endpoint import Endpoint, declare, declared_by, endpoints_of
 from app.rest.relations import Relation
-from app.rest.requests.bodies import Body, read_body, read_items
+from app.rest.requests.bodies import Body, read_array, read_body, read_items
 from app.rest.requests.parameters import is_given, parse_parameter, read_parameter
 from app.rest.resource import Resource
 from app.rest.rows.values import Conditions, Row
@@ -34,7 +34,11 @@ from .representations import (
 )
 from .rows import RowViews
 
-AGGREGATE = "aggregate"
+AGGREGATE, CREATE_MANY = "aggregate", "createMany"
+# Methods that LoopBack 3's models do not have: an application may have another one.
+REPLACEABLE = (AGGREGATE, CREATE_MANY)
+# Methods of new rows, which have no owner.
+CREATING = (CREATE, CREATE_MANY)
 # The methods of `PUT`, each with the method of `PATCH` for the same path.
 PUT_METHODS = {"replaceById": "patchAttributes", "replaceOrCreate": "patchOrCreate"}
 
@@ -43,16 +47,32 @@ class CollectionViews(RowViews):
     """The views of a collection whose rows are in the database."""
 
     @declare(
-        "create",
+        CREATE,
         WRITE,
         "POST /",
-        body="New{} | [New{}]",
-        answer="{} | [{}]",
-        summary="Create one {row}, or all {row}s of an array or none",
+        body="New{}",
+        answer="{}",
+        summary="Create one {row}",
+        description="An array creates all of its {row}s, or none, as in LoopBack 3.",
     )
     def create(self, grant: Grant) -> ResponseReturnValue:
         """Create one row, or all rows of an array or none."""
-        body = read_items()
+        return self._create_rows(grant, read_items())
+
+    @declare(
+        CREATE_MANY,
+        WRITE,
+        "POST /many",
+        body="[New{}]",
+        answer="[{}]",
+        ruled_by=CREATE,
+        summary="Create all {row}s of an array, or none",
+    )
+    def create_many(self, grant: Grant) -> ResponseReturnValue:
+        """Create all rows of an array, or none."""
+        return self._create_rows(grant, read_array())
+
+    def _create_rows(self, grant: Grant, body: Body | list[object]) -> ResponseReturnValue:
         required = self.rows.written_scope(grant) if grant.by_row else ()
         rows = create_rows(self.collection, body, grant.user_id, required=required)
         return respond_created(self.collection, rows, body)
@@ -274,14 +294,14 @@ def usual_endpoints(relations: Mapping[str, Relation]) -> list[Endpoint]:
 
 
 def _without_replaced(usual: Iterable[Endpoint], own: Sequence[Endpoint]) -> Iterator[Endpoint]:
-    """Yield the usual endpoints, but for `aggregate` if an application has another one.
+    """Yield the usual endpoints, but for those of REPLACEABLE that an application has itself.
 
-    It may be older than the usual one. Relations to the rows need the rules of the method.
+    Its own may be older. Relations to the rows need the rules of the method.
     """
     methods = {endpoint.method for endpoint in own}
     routes = {route for endpoint in own for route in endpoint.routes}
     for endpoint in usual:
-        if endpoint.method != AGGREGATE:
+        if endpoint.method not in REPLACEABLE:
             yield endpoint
         elif endpoint.method not in methods:
             is_taken = not routes.isdisjoint(endpoint.routes)
@@ -292,9 +312,11 @@ def _describe(resource: Resource, endpoints: Iterable[Endpoint]) -> Iterator[End
     """Yield endpoints with the settings of the resource."""
     for endpoint in endpoints:
         served = endpoint if resource.replaces_on_put else with_changing_put(endpoint)
+        if endpoint.method == CREATE_MANY and resource.holds_users:
+            # Each registration is a request of its own.
+            served = served.replace(is_served=lambda _: False)
         yield served.replace(
-            # A row being created has no owner.
-            owned=resource.owner is not None and endpoint.method != CREATE,
+            owned=resource.owner is not None and endpoint.method not in CREATING,
             by_row=True,
             atomic=True,
             errors=(*endpoint.errors, *resource.errors.get(endpoint.method, ())),
