@@ -186,6 +186,10 @@ class Integer(fields.Integer):
         most = 2 ** (self.BITS - 1)
         self.validators.insert(0, validate.Range(-most, most - 1))
 
+    def json_schema(self, settings: Mapping[str, object]) -> JsonSchema:
+        """Return the JSON Schema keywords that apispec cannot derive from the field."""
+        return {"format": f"int{self.BITS}"}
+
 
 class Int32(Integer):
     """A whole number of 32 bits, the range of an SQL INTEGER."""

@@ -9,9 +9,10 @@ from apispec.ext.marshmallow.common import make_schema_key
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask, current_app
 
-from app.fields.base import Number
+from app.fields.base import Integer, Number
 from app.problems import describe_error
 from app.rest.collection import Collection, served_collections
+from app.rest.filters.kinds import INT64
 from app.rest.filters.tree import OTHERS
 from app.rest.relations import Relation
 from app.rest.views.own_endpoints import collection_with
@@ -22,6 +23,8 @@ from .filter_schemas import DocumentPart, filter_schema, related_where_name, whe
 
 # The suffix of a schema's second name.
 ANSWER, BODY = "Answer", "Body"
+# The bounds of an integer without others.
+LIMITS = {"minimum": INT64.start, "maximum": INT64.stop - 1}
 # The example of a text without one of its own.
 TEXT = "text"
 # The names of a resource's schemas.
@@ -238,6 +241,11 @@ def _json_schema_function(settings: Mapping[str, object]) -> Callable[..., Docum
             own["maxLength"] = min(own["maxLength"], ret.get("maxLength", own["maxLength"]))
         if ret.get("default", ...) is None:
             del ret["default"]
+        if isinstance(field, Integer):
+            # `format` says it: no form should show the bounds of the type.
+            for bound in ret.keys() & LIMITS.keys():
+                if ret[bound] == LIMITS[bound]:
+                    del ret[bound]
         return _or_null(own) if field.allow_none else own
 
     return own_json_schema

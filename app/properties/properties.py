@@ -6,7 +6,6 @@ import string
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import partial
 from keyword import iskeyword
 from typing import Unpack
 from uuid import uuid4
@@ -51,6 +50,17 @@ NANOID_ALPHABET = string.ascii_letters + string.digits + "_-"
 # What clients see of objects of each model, by its name in lower case.
 KnownModels = Mapping[str, Visibility]
 embedded_models = AppState[KnownModels]("embedded models", factory=lambda _app: {})
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A default that is the same for all rows, each of which gets a copy."""
+
+    value: object
+
+    def __call__(self) -> object:
+        """Return the default for a new row."""
+        return deepcopy(self.value)
 
 
 @dataclass(frozen=True)
@@ -101,7 +111,15 @@ class Property:
             given["metadata"] = {"description": self.description}
         made = self.type.make_field(**{**given, **options})
         made.validators = [*made.validators, *self.validators]
+        if isinstance(self.default, Constant) and not self.hidden:
+            made.metadata = {**made.metadata, **self._shown_default(made, self.default.value)}
         return made
+
+    def _shown_default(self, field: Field, value: object) -> Mapping[str, object]:
+        """Return the default for readers of the document, unless it may have hidden properties."""
+        if isinstance(value, dict | list):
+            return {}
+        return {"default": field.serialize(self.name, {}, lambda *_: value)}
 
 
 def read_property(name: str, declared: Declaration) -> Property | None:
@@ -212,7 +230,7 @@ def _constant_default(declared: Declaration, type_: PropertyType) -> Default | N
         declared.warn(f"{str(value).lower()} is taken as {int(value)}")
         value = int(value)
     try:
-        return partial(deepcopy, type_.load(_converted_default(value, type_.name)))
+        return Constant(type_.load(_converted_default(value, type_.name)))
     except ValidationError as error:
         declared.add(error.messages[0])
         return None

@@ -49,3 +49,40 @@ def test_a_description_that_is_no_text_is_ignored_with_a_warning(serve, caplog, 
     said = "is ignored: it must be a text, or a list of texts"
     assert f"shift.json: description: {said}" in caplog.text
     assert f"shift.json: properties.note.description: {said}" in caplog.text
+
+
+def test_the_document_has_defaults_that_are_the_same_for_all_rows(serve):
+    shift = {
+        "name": "Shift",
+        "properties": {
+            "places": {"type": "integer", "default": 7},
+            "kind": {"type": "string", "default": "day"},
+            "fee": {"type": "decimal", "precision": 8, "scale": 2, "default": "1.50"},
+            "from": {"type": "dateonly", "default": "2026-01-02"},
+            "made": {"type": "date", "defaultFn": "now"},
+            "extra": {"type": "object", "default": {"a": 1}},
+            "secret": {"type": "string", "default": "a secret word", "hidden": True},
+        },
+        "acls": EVERYONE,
+    }
+    api = serve({"shift": shift})
+
+    document = api("GET", "/openapi.json")
+    new = document.json["components"]["schemas"]["NewShift"]["properties"]
+    shown = {
+        name: property_["default"] for name, property_ in new.items() if "default" in property_
+    }
+    assert shown == {"places": 7, "kind": "day", "fee": "1.50", "from": "2026-01-02"}
+    assert "a secret word" not in document.text
+    created = api("POST", "/shifts", {}).json
+    assert {name: created[name] for name in shown} == shown
+
+
+def test_the_document_has_bounds_of_integers_that_were_declared_and_no_others(serve):
+    places = {"type": "integer", "validates": {"min": 1, "max": 60}}
+    shift = {"name": "Shift", "properties": {"places": places, "code": "integer"}}
+    document = serve({"shift": {**shift, "acls": EVERYONE}})("GET", "/openapi.json").json
+
+    properties = document["components"]["schemas"]["NewShift"]["properties"]
+    assert properties["code"] == {"type": ["integer", "null"], "format": "int64"}
+    assert (properties["places"]["minimum"], properties["places"]["maximum"]) == (1, 60)

@@ -13,7 +13,7 @@ import { html } from "./view.js";
  */
 export function PropertyField({ property, text, isNew, problem, onText, inputs }) {
   const { name, label = name, isRequired, kind } = property;
-  const hints = [isNew && isRequired && "required", hintOf(property, isNew), kind === "time" && zoneHint(text)];
+  const hints = [isNew && isRequired && "required", isNew && defaultHint(property), hintOf(property, isNew), kind === "time" && zoneHint(text)];
   const Input = inputs?.[kind] ?? INPUTS[kind] ?? TextInput;
   return html`<${Field} label=${label} name=${name} hint=${hints.filter(Boolean).join("; ")} problem=${problem}>
     ${(shared) => html`<${Input} ...${{ shared, property, text, isNew, onText }} />`}
@@ -60,6 +60,12 @@ function Choice({ shared, property, text, isNew, onText }) {
 }
 
 const INPUTS = { longText: Area, json: JsonInput, choice: Choice, boolean: Choice };
+
+/** What a new row gets that does not set the property, where its input does not say so. */
+function defaultHint({ kind, usual }) {
+  const isShown = usual !== undefined && usual !== null && usual !== "" && !["choice", "boolean"].includes(kind);
+  return isShown && `by default ${typeof usual === "string" ? usual : JSON.stringify(usual)}`;
+}
 
 function zoneHint(text) {
   try {
