@@ -228,15 +228,17 @@ def test_a_row_is_created_and_deleted_with_what_goes_with_it(admin, service):
     expect(admin.field("productId")).to_have_value(product)
     admin.press("Create")
     admin.expect_told("Created review")
+    related = admin.page.locator(".related")
+    expect(related).to_contain_text(f"Product {product}: Table lamp")
 
     admin.go(f"rows/products/{product}")
-    admin.expect_heading(f"product {product}")
+    admin.expect_heading(f"Product {product}: Table lamp")
     admin.press("Delete")
     dialog = admin.page.locator("dialog")
     expect(dialog).to_contain_text("1 of reviews will be deleted")
     admin.confirm("Delete")
     admin.expect_told(f"Deleted product {product}.")
-    admin.expect_heading("products")
+    admin.expect_heading("Products")
     where = json.dumps({"productId": int(product)})
     assert service.call("GET", f"/reviews/count?where={where}") == {"count": 0}
 
@@ -346,7 +348,7 @@ def test_a_download_has_all_pages_and_no_formulas(admin, service):
     lists = {}
     for name, format_ in (("products", "json"), ("categories", "csv")):
         admin.go(f"rows/{name}?q={'LAMP-' if name == 'products' else ''}")
-        admin.expect_heading(name)
+        admin.expect_heading(name.capitalize())
         admin.press("Download")
         admin.page.locator(f"dialog [value={format_}]").check()
         with admin.page.expect_download() as download:
@@ -666,8 +668,8 @@ def test_the_page_asks_before_changes_are_lost(admin):
     admin.page.on("dialog", answer)
     admin.go("rows/products")
     expect(admin.field("name")).to_have_value("Half done")
-    admin.follow("← products")
-    admin.expect_heading("products")
+    admin.follow("← Products")
+    admin.expect_heading("Products")
     admin.page.remove_listener("dialog", answer)
     assert len(asked) == 2
 

@@ -5,6 +5,7 @@ import { notify, notifyProblem, useCall } from "../../ostiary/static/parts.js";
 import { html, useState } from "../../ostiary/static/view.js";
 import { useAdmin } from "./access.js";
 import { Question } from "./parts.js";
+import { inSentence, pluralOf } from "./titles.js";
 
 /** A dialog that deletes rows of a model; with their tags, only rows that nobody has changed. */
 export function Deletion({ model, rows, etag, onDone, onClose }) {
@@ -22,11 +23,11 @@ export function Deletion({ model, rows, etag, onDone, onClose }) {
     if (problem) {
       notifyProblem(`Deleted ${done} of ${ids.length} rows. ${problem.message}`);
     } else {
-      notify(ids.length === 1 ? `Deleted ${model.singular} ${ids[0]}.` : `Deleted ${ids.length} rows.`);
+      notify(ids.length === 1 ? `Deleted ${inSentence(model)} ${ids[0]}.` : `Deleted ${ids.length} rows.`);
     }
     onDone();
   };
-  const title = ids.length === 1 ? `Delete ${model.singular} ${ids[0]}?` : `Delete ${ids.length} rows of ${model.name}?`;
+  const title = ids.length === 1 ? `Delete ${inSentence(model)} ${ids[0]}?` : `Delete ${ids.length} rows of ${pluralOf(model)}?`;
   return html`<${Question} title=${title} label=${isChanged ? "Delete all the same" : "Delete"} onConfirm=${remove} onClose=${onClose}>
     ${isChanged && html`<p>Somebody has changed the row meanwhile.</p>`}
     <${Dependents} counts=${followed.value} isLoading=${followed.isLoading} />

@@ -8,6 +8,7 @@ import { askBeforeLeaving, go, hrefOf } from "./address.js";
 import { Curl, View } from "./parts.js";
 import { propertiesOf } from "./properties.js";
 import { RecordForm } from "./record.js";
+import { inSentence, pluralOf } from "./titles.js";
 
 /** The form of a new row. */
 export function NewRow({ model }) {
@@ -18,14 +19,15 @@ export function NewRow({ model }) {
   const others = properties.filter(({ isRequired }) => !isRequired);
   const create = async (body) => {
     const made = (await call("POST", model.path, { body })).body;
-    notify(`Created ${model.singular} ${made[model.idName]}.`);
+    notify(`Created ${inSentence(model)} ${made[model.idName]}.`);
     askBeforeLeaving(false);
     go(viewOfRow(admin, model, made[model.idName]) ?? ["rows", model.name]);
   };
-  const back = { href: hrefOf(["rows", model.name]), title: model.name };
-  return html`<${View} title=${`New ${model.singular}`} back=${back}>
+  const title = `New ${inSentence(model)}`;
+  const back = { href: hrefOf(["rows", model.name]), title: pluralOf(model) };
+  return html`<${View} title=${title} back=${back}>
     <section class="card">
-      <${RecordForm} properties=${[...required, ...others]} row=${{}} isNew=${true} label=${`New ${model.singular}`} submit="Create" onSave=${create} onChange=${setValues} />
+      <${RecordForm} properties=${[...required, ...others]} row=${{}} isNew=${true} label=${title} submit="Create" onSave=${create} onChange=${setValues} />
     </section>
     <${Curl} verb="POST" path=${model.path} body=${values} />
   <//>`;

@@ -7,6 +7,7 @@ import { html, useEffect, useState } from "../../ostiary/static/view.js";
 import { RowLink, useAdmin } from "./access.js";
 import { whereOf } from "./list_state.js";
 import { isSearchable, labelsOf, propertiesOf } from "./properties.js";
+import { inSentence, titleOf } from "./titles.js";
 
 const FOUND = 20;
 // Milliseconds without a key before a search.
@@ -41,8 +42,8 @@ function Called({ target, id }) {
     return null;
   }
   return row.value
-    ? html`<small><${RowLink} model=${target} id=${id}>${target.singular} ${id}<//> ${row.value[labelsOf(target)[0]] ?? ""}</small>`
-    : html`<small>There is no ${target.singular} ${id} that you may see.</small>`;
+    ? html`<small><${RowLink} model=${target} id=${id}>${titleOf(target, id, row.value)}<//></small>`
+    : html`<small>There is no ${inSentence(target)} ${id} that you may see.</small>`;
 }
 
 /** A dialog that searches rows of a model; calls `onChoose` with the id of one. */

@@ -5,6 +5,7 @@ import { Card, useCall } from "../../ostiary/static/parts.js";
 import { html } from "../../ostiary/static/view.js";
 import { RowLink, useAdmin } from "./access.js";
 import { hrefOf } from "./address.js";
+import { titleOf } from "./titles.js";
 
 const LISTED = ["hasMany", "hasManyThrough"];
 
@@ -36,11 +37,12 @@ function Many({ model, id, name, isCounted }) {
 
 function One({ model, id, row, relation: { name, type, foreignKey }, target }) {
   const path = `${model.path}/${encodeURIComponent(id)}/${name}`;
-  const isAsked = type === "hasOne";
-  const found = useCall(async () => (isAsked ? (await call("GET", path)).body[target.idName] : row[foreignKey]), [path]);
-  const key = isAsked ? found.value : row[foreignKey];
+  const isKeyHere = type === "belongsTo";
+  const hasRow = !isKeyHere || (row[foreignKey] ?? null) !== null;
+  const found = useCall(async () => (hasRow ? (await call("GET", path)).body : null), [path, row[foreignKey]]);
+  const key = isKeyHere ? row[foreignKey] : found.value?.[target.idName];
   if (key === null || key === undefined) {
     return html`<li>${name} <span class="muted">${found.isLoading ? "…" : "none"}</span></li>`;
   }
-  return html`<li><${RowLink} model=${target} id=${key}>${name}<//> <span class="muted">${target.singular} ${key}</span></li>`;
+  return html`<li><${RowLink} model=${target} id=${key}>${name}<//> <span class="muted">${titleOf(target, key, found.value)}</span></li>`;
 }

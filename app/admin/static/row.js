@@ -12,6 +12,7 @@ import { Curl, Facts, View } from "./parts.js";
 import { propertiesOf } from "./properties.js";
 import { RecordForm } from "./record.js";
 import { Related } from "./related.js";
+import { pluralOf, singularOf, titleOf } from "./titles.js";
 
 /** The row of a model with an id. */
 export function Row({ model, id }) {
@@ -19,9 +20,9 @@ export function Row({ model, id }) {
   const row = useRow(path);
   const [isDeleted, remove] = useState(false);
   const { may } = useAdmin();
-  const back = { href: hrefOf(["rows", model.name]), title: model.name };
+  const back = { href: hrefOf(["rows", model.name]), title: pluralOf(model) };
   const button = may(model.name, "deleteById") && row.value && html`<button type="button" class="danger" onClick=${() => remove(true)}>Delete</button>`;
-  return html`<${View} title=${`${model.singular} ${id}`} back=${back} actions=${button}>
+  return html`<${View} title=${titleOf(model, id, row.value?.row)} back=${back} actions=${button}>
     <${Loaded} of=${row}>
       ${(state) => html`
         <${Editor} ...${{ model, path, state }} properties=${propertiesOf(model)} onState=${row.replace}>
@@ -99,7 +100,7 @@ export function Editor({ model, properties, path, state, onState, children }) {
       <section class="card">
         <${Facts} facts=${fixed.map((property) => [property.name, html`<${Value} property=${property} value=${state.row[property.name]} />`])} />
         ${written.length > 0 &&
-        html`<${RecordForm} key=${version} properties=${written} row=${state.row} label=${model.singular} submit="Save" onSave=${send} onChange=${setChanges} />`}
+        html`<${RecordForm} key=${version} properties=${written} row=${state.row} label=${singularOf(model)} submit="Save" onSave=${send} onChange=${setChanges} />`}
       </section>
       ${children}
     </div>

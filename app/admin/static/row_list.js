@@ -1,6 +1,7 @@
 // The list of the rows of a model, or of a relation.
 
 import { html, useState } from "../../ostiary/static/view.js";
+import { inWords } from "../../ostiary/static/words.js";
 import { RowLink, useAdmin, viewOfRow } from "./access.js";
 import { hrefOf } from "./address.js";
 import { BulkActions } from "./bulk.js";
@@ -8,6 +9,7 @@ import { Value } from "./cells.js";
 import { List } from "./list.js";
 import { View } from "./parts.js";
 import { isOrderable, labelsOf, propertiesOf } from "./properties.js";
+import { inSentence, pluralOf, titleOf } from "./titles.js";
 
 // As many as fit beside each other.
 const MAX_COLUMNS = 6;
@@ -16,10 +18,10 @@ const MAX_COLUMNS = 6;
 export function RowList({ model, query }) {
   const { may } = useAdmin();
   const canCreate = may(model.name, "create") && model.createSchema;
-  const create = canCreate && html`<a class="button strong" href=${hrefOf(["rows", model.name, "new"])}>New ${model.singular}</a>`;
-  return html`<${View} title=${model.name} actions=${create}>
+  const create = canCreate && html`<a class="button strong" href=${hrefOf(["rows", model.name, "new"])}>New ${inSentence(model)}</a>`;
+  return html`<${View} title=${pluralOf(model)} actions=${create}>
     <${Rows} model=${model} path=${model.path} segments=${["rows", model.name]} query=${query} isChosen=${true}>
-      <p>${model.name} has no rows yet.${canCreate ? " Create the first one." : ""}</p>
+      <p>${pluralOf(model)} has no rows yet.${canCreate ? " Create the first one." : ""}</p>
       ${create}
     <//>
   <//>`;
@@ -30,14 +32,14 @@ export function RelatedRows({ model, id, relation, query }) {
   const { model: modelOf } = useAdmin();
   const found = model.relations.find(({ name }) => name === relation);
   const target = modelOf(found?.model);
-  const back = { href: hrefOf(["rows", model.name, id]), title: `${model.singular} ${id}` };
+  const back = { href: hrefOf(["rows", model.name, id]), title: titleOf(model, id) };
   if (!target) {
     return html`<${View} title="Nothing here" back=${back}><p>There is no relation ${relation} to rows that you may see.</p><//>`;
   }
   const path = `${model.path}/${encodeURIComponent(id)}/${relation}`;
-  return html`<${View} title=${`${relation} of ${model.singular} ${id}`} back=${back}>
+  return html`<${View} title=${`${inWords(relation)} of ${inSentence(model)} ${id}`} back=${back}>
     <${Rows} model=${target} path=${path} segments=${["rows", model.name, id, relation]} query=${query}>
-      <p>The ${model.singular} has no ${relation}.</p>
+      <p>The ${inSentence(model)} has no ${relation}.</p>
     <//>
   <//>`;
 }
@@ -49,7 +51,7 @@ function Rows({ model, path, segments, query, isChosen, children }) {
   const bulk = (rows) => html`<${BulkActions} ...${{ model, properties, rows }} onDone=${() => setVersion(version + 1)} />`;
   const mayChange = admin.may(model.name, "deleteById") || admin.may(model.name, "updateAll");
   return html`<${List}
-    label=${model.name}
+    label=${pluralOf(model)}
     path=${path}
     segments=${segments}
     query=${query}

@@ -9,6 +9,7 @@ import { hrefOf, useAddress } from "./address.js";
 import { Shortcuts } from "./keys.js";
 import { allowedSections, findSection } from "./sections.js";
 import { View } from "./parts.js";
+import { pluralOf } from "./titles.js";
 
 /** Everything that is shown after the login. */
 export function Shell() {
@@ -60,7 +61,7 @@ function Navigation({ sections, section, address, admin, isOpen }) {
       <ul>
         ${admin.models
           .filter(({ name }) => name !== "users" && admin.may(name, "find"))
-          .map(({ name }) => html`<${Entry} key=${name} href=${hrefOf(["rows", name])} isHere=${isHere(name)}>${name}<//>`)}
+          .map((model) => html`<${Entry} key=${model.name} href=${hrefOf(["rows", model.name])} isHere=${isHere(model.name)}>${pluralOf(model)}<//>`)}
       </ul>`}
     <h2>Service</h2>
     <ul>
