@@ -35,6 +35,8 @@ from .urls import UrlSigner
 
 # Bytes of the key of a file: it cannot be guessed.
 KEY_BYTES = 16
+# The message for a file that is sent for another property.
+NO_FILE = "takes no file"
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,8 @@ class FormOfRow:
     ) -> StoredFile:
         place = places.current.get((self._collection.name, name))
         if place is None:
-            raise ValidationError({name: [UNKNOWN_PROPERTY]})
+            is_known = name in {field.data_key for field in self._collection.schema.fields.values()}
+            raise ValidationError({name: [NO_FILE if is_known else UNKNOWN_PROPERTY]})
         declared = part.headers.get("content-type", "")
         return self._received.receive(place, part.filename, declared, part_data(events), stack)
 

@@ -7,10 +7,13 @@ import pytest
 
 from app.database.session import db
 from app.rest.collection import get_resource
+from app.rest.rows.files import MAX_CHANGED
 from tests.storage.conftest import PNG
 from tests.support.answers import field_codes, refusal
 from tests.support.races import at_once, waiting
 from tests.support.waiting import eventually
+
+from .conftest import FORM, file_part, form, text_part
 
 pytestmark = pytest.mark.both_databases
 JPEG = b"\xff\xd8\xff" + b"another picture"
@@ -274,6 +277,27 @@ def test_many_rows_lose_their_files_in_one_change(photos):
     assert field_codes(refused).keys() == {"image"}
     assert len(photos.stored()) == 1
     assert photos("GET", f"/photos/{second['id']}/image").data == PNG
+
+
+def test_the_files_of_a_bounded_number_of_rows_are_changed_at_once(photos):
+    kept = photos.photo()
+    for _ in range(MAX_CHANGED // 250):
+        photos("POST", "/photos", [{"title": "No cat"}] * 250)
+    everything = {"query_string": {"where": "{}"}}
+    refused = photos("POST", "/photos/update", {"image": None}, **everything)
+    photos.drain()
+
+    assert refusal(refused) == (400, "TOO_MANY_ROWS")
+    assert photos("GET", f"/photos/{kept['id']}/image").data == PNG
+    assert photos("POST", "/photos/update", {"stars": 1}, **everything).json["count"] == 501
+
+
+def test_a_file_for_another_property_is_refused(photos):
+    parts = [text_part("title", "A cat"), file_part("tags", "cat.png")]
+    refused = photos("POST", "/photos", data=form(*parts), headers=FORM)
+
+    assert refused.status_code == 422
+    assert refused.json["error"]["details"]["messages"] == {"tags": ["takes no file"]}
 
 
 def test_clients_of_loopback_send_rows_back_as_they_were_read(serve_photos):

@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, select
 
 from app.database.columns import AnyColumn, FileReference, StoredFile
 from app.database.session import connection, transaction
+from app.errors import TooManyRows
 from app.outbox.service import cancel, record
 from app.times import now
 
@@ -30,6 +31,8 @@ LIFETIME = 7 * 24 * 3600.0
 UNCLAIMED = timedelta(hours=1)
 # Files of one event.
 BATCH = 500
+#: Maximum rows whose files one request may change.
+MAX_CHANGED = 500
 
 
 def columns_of_files(columns: Mapping[str, AnyColumn]) -> Mapping[str, AnyColumn]:
@@ -43,6 +46,10 @@ class FileRows(Protocol):
     @property
     def files(self) -> Mapping[str, AnyColumn]:
         """The columns of files by attribute."""
+
+    @property
+    def key(self) -> AnyColumn:
+        """The column of the ids."""
 
     @property
     def restriction(self) -> Sequence[ColumnElement[bool]]:
@@ -79,7 +86,8 @@ def keeping_files(store: InsertRows) -> InsertRows:
 def replacing_files(rows: FileRows, store: StoreRows) -> StoreRows:
     """Return a function that changes rows as another one does, and keeps their new files.
 
-    Those that they replace are removed after the commit.
+    Those that they replace are removed after the commit. It raises TooManyRows if it would change
+    the files of more than MAX_CHANGED rows.
     """
 
     def change(conditions: Conditions, values: Values) -> Sequence[Row]:
@@ -90,9 +98,13 @@ def replacing_files(rows: FileRows, store: StoreRows) -> StoreRows:
         new = {values[name] for name in rows.files if name in values}
         with transaction():
             with connection() as database:
-                locked = select(*changed).where(*chosen).with_for_update()
-                old = {file for row in database.execute(locked) for file in row}
-            stored = store(chosen, values)
+                wanted = select(rows.key, *changed).where(*chosen).limit(MAX_CHANGED + 1)
+                locked = database.execute(wanted.with_for_update()).all()
+            if len(locked) > MAX_CHANGED:
+                raise TooManyRows(MAX_CHANGED)
+            old = {file for row in locked for file in row[1:]}
+            # Not those that meet the conditions since then.
+            stored = store([*chosen, rows.key.in_([row[0] for row in locked])], values)
             # Otherwise the row was deleted meanwhile.
             if stored:
                 _keep(new - old)
