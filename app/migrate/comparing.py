@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from alembic.autogenerate import produce_migrations, render_python_code, renderers
@@ -10,7 +10,7 @@ from alembic.autogenerate.api import AutogenContext
 from alembic.operations import ops
 from alembic.runtime.migration import MigrationContext
 from flask import current_app
-from sqlalchemy import BigInteger, Connection, Table
+from sqlalchemy import BigInteger, Connection, Table, UniqueConstraint
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.types import TypeEngine
 
@@ -81,10 +81,17 @@ def _subject(kind: str, about: list[Any]) -> str:
         return f"{about[1]}.{about[2].name}"
     [subject, *_] = about
     if isinstance(subject, Table):
-        return subject.name
+        return " ".join([subject.name, *sorted(_unique_pairs(subject))])
     columns: Iterable[Any] = getattr(subject, "columns", ())
     names = ", ".join(column.name for column in columns)
     return f"{subject.table.name} ({names})"
+
+
+def _unique_pairs(table: Table) -> Iterator[str]:
+    """Yield the unique constraints of a new table over several columns."""
+    for constraint in table.constraints:
+        if isinstance(constraint, UniqueConstraint) and len(constraint.columns) > 1:
+            yield f"unique ({', '.join(column.name for column in constraint.columns)})"
 
 
 @renderers.dispatch_for(ops.RenameTableOp)

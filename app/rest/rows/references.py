@@ -21,6 +21,7 @@ from .values import Conditions, Values
 
 # The same message for missing rows and for rows that the caller may not read.
 UNKNOWN_REFERENCE = "refers to a row that does not exist, or that you may not read"
+OWNER_FIXED = "is the owner, whom you may not change"
 UNKNOWN_TYPE = "is not the name of a model that the row may belong to"
 ALSO_NEEDED = "is needed beside the id, or the name of the model"
 
@@ -250,7 +251,7 @@ def check_owner(name: str, key: str, values: Values, find_value: Callable[[str],
     attribute, and `find_value` returns the row's value of it.
     """
     if find_value(key) != values[key]:
-        raise ValidationError({name: [UNKNOWN_REFERENCE]})
+        raise ValidationError({name: [OWNER_FIXED]})
 
 
 def check_common_owner(model: str, name: str, key: str, values: Values) -> None:
@@ -263,7 +264,7 @@ def check_common_owner(model: str, name: str, key: str, values: Values) -> None:
         return
     is_own = values[key] == current_identity().user_id
     if not is_own or find_grant(model, "updateAll").by_row:
-        raise ValidationError({name: [UNKNOWN_REFERENCE]})
+        raise ValidationError({name: [OWNER_FIXED]})
 
 
 def owner_to_fix(model: str, own: Values, fixed: Values, items: Sequence[Values]) -> Values:
