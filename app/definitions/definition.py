@@ -103,6 +103,8 @@ class Definition:
     scope: dict[str, object] = field(default_factory=dict)
     # Whether undeclared properties are kept.
     is_open: bool = False
+    # Whether they are refused even with COMPATIBILITY.
+    is_strict: bool = False
     # The properties of the mixin TimeStamp: when a row was created and last changed.
     times: tuple[str, ...] = ()
     # The relation that `owner` names, and LoopBack 3's `ownerRelations`.
@@ -224,6 +226,7 @@ def read_definition(merged: MergedModel) -> Definition:
         protected=_property_names(declared["protected"], merged, times),
         scope=_scope(declared["scope"]),
         is_open=settings.get("strict") is False,
+        is_strict=settings.get("strict") in ("validate", "throw"),
         times=tuple(times),
         owner=str(settings.get("owner") or ""),
         owner_relations=_owner_relations(declared["ownerRelations"]),

@@ -18,7 +18,7 @@ from app.database.dialects import IDS_GIVEN_ONCE
 from app.database.ids import IntegerId, RowId
 from app.database.metadata import app_metadata
 from app.database.session import db
-from app.fields.base import Id, Schema
+from app.fields.base import Id, Schema, StrictSchema
 from app.fields.files import File
 from app.files.views import file_endpoints
 from app.properties.properties import Property
@@ -273,7 +273,7 @@ def make_schema(definition: Definition, relations: Container[str]) -> type[Schem
         **fields,
         "Meta": Unregistered,
     }
-    base: type[Schema] = Schema
+    base: type[Schema] = StrictSchema if definition.is_strict else Schema
     if definition.is_open:
         base, attributes["reserved_"] = OpenSchema, {*relations, *definition.hidden}
     return type(f"{definition.name}Schema", (base,), attributes)

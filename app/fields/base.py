@@ -100,6 +100,10 @@ class Schema(marshmallow.Schema):
                     messages[field.data_key or name] = [READ_ONLY]
 
 
+class StrictSchema(Schema):
+    """A schema that refuses unknown properties even where COMPATIBILITY ignores them."""
+
+
 class Text(fields.String):
     """Text of at most `max_length` characters; `multiline` allows tabs and line breaks."""
 

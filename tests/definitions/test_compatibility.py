@@ -255,3 +255,18 @@ def test_what_only_an_owner_may_do_is_refused_alike_for_rows_of_others_and_for_n
             assert verb == "HEAD" or str(row) not in answer.json["error"]["message"]
     assert call("GET", f"/badges/{mine}").status_code == 200
     assert call("GET", "/notes/99").status_code == 404
+
+
+@pytest.mark.parametrize("settings", [{}, ON], ids=["without", "with"])
+def test_a_model_that_validates_its_properties_refuses_unknown_ones(serve, settings):
+    line = {"name": "Line", "properties": {"text": "string"}, "strict": "validate"}
+    api = serve({"line": {**line, "acls": [rule("$everyone")]}}, **settings)
+    made = api("POST", "/lines", {"text": "a"}).json
+    many = api("POST", "/lines", [{"text": "b"}, {"txt": "c"}])
+
+    for call in (("POST", "/lines"), ("PATCH", "/lines/1"), ("PUT", "/lines/1")):
+        assert field_codes(api(*call, {"text": "x", "txt": "y"})) == {"txt": ["unknown"]}
+    assert field_codes(many) == {"1.txt": ["unknown"]}
+    assert api("GET", "/lines").json == [made]
+    # The id is the row's own.
+    assert api("PUT", "/lines/1", {**made, "text": "z"}).json == {**made, "text": "z"}

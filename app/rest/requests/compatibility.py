@@ -7,7 +7,7 @@ from typing import Any
 
 import marshmallow
 
-from app.fields.base import Boolean, Enumeration, Field, Id, Integer, Number, Text
+from app.fields.base import Boolean, Enumeration, Field, Id, Integer, Number, StrictSchema, Text
 from app.fields.json import Array
 from app.fields.parsing import parse_time
 from app.settings import Settings, is_compatible
@@ -33,12 +33,23 @@ def load_loosely(schema: marshmallow.Schema, body: Any, **options: Any) -> Any:
     """Load a body, ignoring properties that the schema lacks or that clients cannot write.
 
     Numbers and booleans are converted to text, and text to numbers and booleans, as the schema
-    requires; also in arrays.
+    requires; also in arrays. A StrictSchema ignores only what clients cannot write.
     """
     is_list = isinstance(body, list)
-    converted = [convert(schema, item) for item in body] if is_list else convert(schema, body)
-    unknown = marshmallow.EXCLUDE if schema.unknown == marshmallow.RAISE else schema.unknown
+    converted = [_prepare(schema, item) for item in body] if is_list else _prepare(schema, body)
+    unknown = schema.unknown
+    if unknown == marshmallow.RAISE and not isinstance(schema, StrictSchema):
+        unknown = marshmallow.EXCLUDE
     return schema.load(converted, unknown=unknown, **options)
+
+
+def _prepare(schema: marshmallow.Schema, body: object) -> Any:
+    """Return a body as the schema needs it, without what clients cannot write."""
+    converted = convert(schema, body)
+    if not isinstance(schema, StrictSchema) or not isinstance(converted, dict):
+        return converted
+    read_only = {field.data_key or name for name, field in schema.fields.items() if field.dump_only}
+    return {name: value for name, value in converted.items() if name not in read_only}
 
 
 def convert(schema: marshmallow.Schema, body: object) -> Any:
