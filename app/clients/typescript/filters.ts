@@ -204,17 +204,17 @@ export type Found<M extends ModelTypes, I = [], F = undefined> = I extends reado
   : I extends readonly unknown[]
     ? Flat<Selected<M, F> & IncludedRows<M, I>>
     : Selected<M, F>;
-type Selected<M extends ModelTypes, F> = F extends readonly (infer N)[]
-  ? number extends F["length"]
-    ? Partial<M["row"]>
-    : Flat<Pick<M["row"], N & keyof M["row"]>>
-  : F extends object
-    ? true extends { [N in keyof F]: boolean extends F[N] ? true : false }[keyof F]
+type Selected<M extends ModelTypes, F> = [F] extends [undefined]
+  ? M["row"]
+  : F extends readonly (infer N)[]
+    ? number extends F["length"]
+      ? Partial<M["row"]>
+      : Flat<Pick<M["row"], N & keyof M["row"]>>
+    : true extends { [N in keyof F]: boolean extends F[N] ? true : false }[keyof F]
       ? Partial<M["row"]>
       : true extends F[keyof F]
         ? Flat<Pick<M["row"], NamesOf<F, true> & keyof M["row"]>>
-        : Flat<Omit<M["row"], NamesOf<F, false>>>
-    : M["row"];
+        : Flat<Omit<M["row"], NamesOf<F, false>>>;
 type NamesOf<F, V> = { [N in keyof F]: F[N] extends V ? N : never }[keyof F];
 
 type IncludedRows<M extends ModelTypes, I extends readonly unknown[]> = number extends I["length"]

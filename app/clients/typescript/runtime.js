@@ -101,7 +101,7 @@ function makeCalls(path, texts, ids, send) {
                 if (word === "body")
                     body = value;
                 else if (word === "query")
-                    appendAll(query, value ?? {});
+                    appendAll(query, (value ?? {}));
                 else if (value !== undefined)
                     query.set(word, toJson(value));
             }

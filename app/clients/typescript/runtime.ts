@@ -219,7 +219,7 @@ function makeCalls(
       for (const word of words) {
         const value = values.shift();
         if (word === "body") body = value;
-        else if (word === "query") appendAll(query, value ?? {});
+        else if (word === "query") appendAll(query, (value ?? {}) as object);
         else if (value !== undefined) query.set(word, toJson(value));
       }
       const options = (values.shift() ?? {}) as CallOptions;
@@ -436,7 +436,7 @@ function tagOf(row: object | string): string {
 }
 
 async function errorOf(response: Response): Promise<ApiError> {
-  const error = (await response.json().catch(() => null))?.error ?? {};
+  const error = (await response.json().catch((): null => null))?.error ?? {};
   const wait = response.headers.get("Retry-After");
   const message = error.message ?? `The service answered ${response.status}.`;
   return new ApiError(
