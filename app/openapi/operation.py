@@ -212,7 +212,11 @@ class EndpointOperation:
         text = inspect.getdoc(self._endpoint.view) or ""
         for word, resource in (("row", self._subject), ("parent", self._resource)):
             if resource is not None:
-                text = re.sub(rf"\b{word}(s?)\b", rf"{resource.singular}\1", text)
+                singular = resource.singular
+                # "a user", but "an order".
+                if singular[0] in "aeioAEIO":
+                    text = re.sub(rf"\ba {word}\b", f"an {word}", text)
+                text = re.sub(rf"\b{word}(s?)\b", rf"{singular}\1", text)
         summary, _, more = text.partition("\n")
         sentences = (more.strip(), self._security.description())
         return {

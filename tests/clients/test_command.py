@@ -235,3 +235,10 @@ def test_no_name_of_a_model_or_property_is_code(tmp_path):
     assert json.dumps("*/ alert(2) /*") in text
     assert "export interface PromiseRow {" in text
     assert "export interface OrderItem {" in text
+
+
+def test_calls_are_described_with_the_article_of_their_model(tmp_path):
+    paths = documents(tmp_path)["shop"]["paths"]
+
+    summaries = [paths[f"/{name}/{{id}}"]["delete"]["summary"] for name in ("orders", "users")]
+    assert summaries == ["Delete an order", "Delete a user"]
