@@ -67,3 +67,5 @@ export interface ClientBase {
  * to it.
  */
 export declare function result<T extends object, P extends keyof T & string>(call: Promise<T>, property: P): T[P];
+/** Return the tag of a row as it was read, which `ifMatch` takes for a copy of the row. */
+export declare function tagOf(row: object | string): string;

@@ -313,7 +313,8 @@ function read(reads, answer, tag) {
         tags.set(answer, tag);
     return answer;
 }
-function tagOf(row) {
+/** Return the tag of a row as it was read, which `ifMatch` takes for a copy of the row. */
+export function tagOf(row) {
     const tag = typeof row === "string" ? row : tags.get(row);
     if (!tag)
         throw new TypeError("This row has no tag: read it by findById.");

@@ -438,7 +438,8 @@ function read(reads: string, answer: unknown, tag: string | null): unknown {
   return answer;
 }
 
-function tagOf(row: object | string): string {
+/** Return the tag of a row as it was read, which `ifMatch` takes for a copy of the row. */
+export function tagOf(row: object | string): string {
   const tag = typeof row === "string" ? row : tags.get(row);
   if (!tag) throw new TypeError("This row has no tag: read it by findById.");
   return tag;
