@@ -93,7 +93,7 @@ def _fetch(url: str) -> Part:
             response.raise_for_status()
             content = response.raw.read(MAX_BYTES + 1, decode_content=True)
     except requests.RequestException as error:
-        raise click.ClickException(f"{address} cannot be read: {error}") from None
+        raise click.ClickException(f"{address} cannot be read: {_reason(error)}") from None
     if len(content) > MAX_BYTES:
         raise click.ClickException(f"{address} has more than {MAX_BYTES} bytes.")
     try:
@@ -105,6 +105,16 @@ def _fetch(url: str) -> Part:
     return document
 
 
+def _reason(error: requests.RequestException) -> str:
+    """Return why a document cannot be read, and what a URL needs that may lack it."""
+    if error.response is not None:
+        return f"the status is {error.response.status_code}. --url needs the base path of the API."
+    # Of a URL without https://, for example.
+    if isinstance(error, ValueError):
+        return "--url is a URL such as https://shop.example.com/api."
+    return str(error)
+
+
 def _write(texts: Mapping[Path, str], check: bool) -> None:
     """Write files, or only check that they have these texts."""
     for path, text in texts.items():
@@ -112,6 +122,7 @@ def _write(texts: Mapping[Path, str], check: bool) -> None:
             _compare(path, text)
             continue
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="\n")
         except OSError as error:
             raise click.ClickException(f"{path} cannot be written: {error.strerror}.") from None

@@ -72,6 +72,15 @@ class Document:
         """Whether several calls may be sent as one."""
         return "post" in self.content["paths"].get("/batch", {})
 
+    @property
+    def takes_keys(self) -> bool:
+        """Whether a call with a key may be sent again, and is done once."""
+        return any(
+            parameter["name"] == "Idempotency-Key"
+            for operation in self.operations()
+            for parameter in operation.placed("header")
+        )
+
     def operations(self) -> Iterator[Operation]:
         """Yield the operations that clients have, in the order of the document."""
         collections = {tag["name"] for tag in self._tags()}

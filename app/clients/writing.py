@@ -52,9 +52,8 @@ class Client:
             *calls,
             _client_type(document),
         ]
-        logins = [f"{key(name)}: {quoted(path)}" for name, path in sorted(document.logins.items())]
-        more = f", {{ {', '.join(logins)} }}" if logins else ""
-        return cls(comment(document.title), types, endpoints.table(), f"COLLECTIONS{more}")
+        arguments = ", ".join(["COLLECTIONS", *_features(document)])
+        return cls(comment(document.title), types, endpoints.table(), arguments)
 
     def typescript(self) -> str:
         """Return the client as one file of TypeScript."""
@@ -91,6 +90,15 @@ class Client:
     def _join(self, language: str, texts: list[str], parts: list[list[str]]) -> str:
         head = HEAD.format(title=self.title, language=language)
         return "\n".join([head, *texts, *("\n".join([*part, ""]) for part in parts)])
+
+
+def _features(document: Document) -> list[str]:
+    """Return what only some services have, as an argument if there is any."""
+    logins = [f"{key(name)}: {quoted(path)}" for name, path in sorted(document.logins.items())]
+    features = [f"logins: {{ {', '.join(logins)} }}"] if logins else []
+    if document.takes_keys:
+        features.append("takesKeys: true")
+    return [f"{{ {', '.join(features)} }}"] if features else []
 
 
 def _client_type(document: Document) -> list[str]:

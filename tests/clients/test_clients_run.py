@@ -171,6 +171,7 @@ def test_calls_that_are_safe_are_repeated_and_none_waits_for_ever(compiled):
     assert seen["repeated"] == [2, ""]
     assert seen["refused"] == [503, "TOO_MANY_REQUESTS", 0]
     assert seen["repeatable"] == [2, ""]
+    assert seen["ignored"] == [503, "TOO_MANY_REQUESTS", 0]
     assert seen["far"] == [503, "TOO_MANY_REQUESTS", 3600]
     assert seen["broken"] == [500, "TOO_MANY_REQUESTS", None]
     assert seen["slow"] == [0, "TIMEOUT", None]

@@ -53,7 +53,6 @@ def test_a_project_writes_and_checks_its_client(folder, sqlite_template):
         command = [ostiary, "client", *arguments]
         return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
-    (folder / "src").mkdir()
     [said] = blocks("docs/client.md", "sh")
     commands = [line.split()[2:] for line in said.splitlines()]
     written, up_to_date = (call(*command) for command in commands)
@@ -81,6 +80,7 @@ def test_what_cannot_be_done_is_said_in_one_sentence(folder, app):
             "nothing to compare": run("typescript", "--check"),
             "nothing there": run("typescript", "--url", "http://127.0.0.1:9/api"),
             "not found": run("typescript", "--url", f"{url}/nowhere"),
+            "no scheme": run("typescript", "--url", url.removeprefix("http://")),
             "no document": run("typescript", "--url", f"{url}/api/openapi.json?x=/openapi.json"),
             "a folder": run("typescript", "--url", f"{url}/api", "--output", "folder"),
             "no file": run("typescript", "--url", f"{url}/api", "--output", "x.ts", "--check"),
@@ -95,7 +95,8 @@ def test_what_cannot_be_done_is_said_in_one_sentence(folder, app):
         "a name": 2,
     }
     assert "there is no project here" in results["no project"].output
-    assert "404" in results["not found"].output
+    assert "the status is 404. --url needs the base path" in results["not found"].output
+    assert "--url is a URL such as https://" in results["no scheme"].output
     assert "folder cannot be written: Is a directory." in results["a folder"].output
     assert "x.ts is not up to date" in results["no file"].output
     assert not any("Traceback" in result.output for result in results.values())
@@ -225,3 +226,10 @@ def test_no_name_of_a_model_or_property_is_code(tmp_path):
     assert json.dumps("*/ alert(2) /*") in text
     assert "export interface PromiseRow {" in text
     assert "export interface OrderItem {" in text
+
+
+def test_calls_are_described_with_the_article_of_their_model(tmp_path):
+    paths = documents(tmp_path)["shop"]["paths"]
+
+    summaries = [paths[f"/{name}/{{id}}"]["delete"]["summary"] for name in ("orders", "users")]
+    assert summaries == ["Delete an order", "Delete a user"]

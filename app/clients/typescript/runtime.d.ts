@@ -29,7 +29,7 @@ export interface CallOptions {
     headers?: Record<string, string>;
     /** The row as it was read, or its tag: if it has been changed since, the call is refused. */
     ifMatch?: object | string;
-    /** A key of this call's own, so that it may be repeated. */
+    /** A key of this call's own, so that it may be repeated, if the service takes keys. */
     idempotencyKey?: string;
     /** Called in browsers while a body is sent, with the bytes that are sent and all. */
     onProgress?: (sent: number, total: number) => void;
@@ -67,3 +67,5 @@ export interface ClientBase {
  * to it.
  */
 export declare function result<T extends object, P extends keyof T & string>(call: Promise<T>, property: P): T[P];
+/** Return the tag of a row as it was read, which `ifMatch` takes for a copy of the row. */
+export declare function tagOf(row: object | string): string;

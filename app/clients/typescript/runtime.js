@@ -66,8 +66,8 @@ const LONGEST_WAIT = 30;
 const UNAUTHORIZED = ["AUTHORIZATION_REQUIRED", "INVALID_TOKEN", "ACCESS_TOKEN_REQUIRED"];
 // The tags of rows that have been read.
 const tags = new WeakMap();
-function makeClient(options, collections, logins = {}) {
-    const connection = new ServiceConnection(options);
+function makeClient(options, collections, { logins = {}, takesKeys = false } = {}) {
+    const connection = new ServiceConnection(options, takesKeys);
     return {
         ...makeCollections(collections, async (build) => connection.send(build())),
         batch: (build) => sendBatch(connection, collections, build),
@@ -101,7 +101,7 @@ function makeCalls(path, texts, ids, send) {
                 if (word === "body")
                     body = value;
                 else if (word === "query")
-                    appendAll(query, value ?? {});
+                    appendAll(query, (value ?? {}));
                 else if (value !== undefined)
                     query.set(word, toJson(value));
             }
@@ -191,10 +191,12 @@ async function sendBatch(connection, collections, build) {
 }
 class ServiceConnection {
     options;
+    takesKeys;
     storage;
     token = null;
-    constructor(options) {
+    constructor(options, takesKeys) {
         this.options = options;
+        this.takesKeys = takesKeys;
         if (typeof options.storage === "object")
             this.storage = options.storage;
     }
@@ -212,13 +214,14 @@ class ServiceConnection {
         return new URL(this.options.baseUrl.replace(/\/$/, "") + path, globalThis.location?.href).href;
     }
     async send(call) {
-        const { signal, retries = this.options.retries ?? 2 } = call.options;
+        const { signal, idempotencyKey, retries = this.options.retries ?? 2 } = call.options;
+        const isSafe = call.verb === "GET" || (idempotencyKey && this.takesKeys);
         for (let attempt = 0;; attempt++) {
             try {
                 return await this.attempt(call);
             }
             catch (error) {
-                const wait = attempt < retries ? delay(call, error, attempt) : undefined;
+                const wait = isSafe && attempt < retries ? delay(error, attempt) : undefined;
                 if (wait === undefined)
                     throw await this.note(call, error);
                 await sleep(wait, signal);
@@ -310,7 +313,8 @@ function read(reads, answer, tag) {
         tags.set(answer, tag);
     return answer;
 }
-function tagOf(row) {
+/** Return the tag of a row as it was read, which `ifMatch` takes for a copy of the row. */
+export function tagOf(row) {
     const tag = typeof row === "string" ? row : tags.get(row);
     if (!tag)
         throw new TypeError("This row has no tag: read it by findById.");
@@ -323,8 +327,8 @@ async function errorOf(response) {
     return new ApiError(response.status, error.code, message, error.details, wait ? Number(wait) : undefined);
 }
 /** Return the milliseconds after which a call is repeated, or undefined if it is not. */
-function delay({ verb, options }, error, attempt) {
-    if (!(error instanceof ApiError) || (verb !== "GET" && !options.idempotencyKey))
+function delay(error, attempt) {
+    if (!(error instanceof ApiError))
         return undefined;
     const { status, retryAfter } = error;
     const wait = retryAfter ?? (status === 0 || status > 501 ? 2 ** attempt / 4 : Infinity);

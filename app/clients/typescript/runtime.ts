@@ -31,7 +31,7 @@ export interface CallOptions {
   headers?: Record<string, string>;
   /** The row as it was read, or its tag: if it has been changed since, the call is refused. */
   ifMatch?: object | string;
-  /** A key of this call's own, so that it may be repeated. */
+  /** A key of this call's own, so that it may be repeated, if the service takes keys. */
   idempotencyKey?: string;
   /** Called in browsers while a body is sent, with the bytes that are sent and all. */
   onProgress?: (sent: number, total: number) => void;
@@ -127,6 +127,12 @@ interface CollectionCalls {
   below?: Record<string, Record<string, string>>;
 }
 
+/** What only some services have: logins by providers, and keys by which calls may be repeated. */
+interface ServiceFeatures {
+  logins?: Record<string, string>;
+  takesKeys?: boolean;
+}
+
 // The calls of all lists, of collections, of related rows, and of the one row of a relation.
 const LISTS: Record<string, string> = {
   find: "GET / filter",
@@ -176,9 +182,9 @@ const tags = new WeakMap<object, string>();
 function makeClient(
   options: ClientOptions,
   collections: Record<string, CollectionCalls>,
-  logins: Record<string, string> = {},
+  { logins = {}, takesKeys = false }: ServiceFeatures = {},
 ): object {
-  const connection = new ServiceConnection(options);
+  const connection = new ServiceConnection(options, takesKeys);
   return {
     ...makeCollections(collections, async (build) => connection.send(build())),
     batch: (build: BatchBuilder) => sendBatch(connection, collections, build),
@@ -219,7 +225,7 @@ function makeCalls(
       for (const word of words) {
         const value = values.shift();
         if (word === "body") body = value;
-        else if (word === "query") appendAll(query, value ?? {});
+        else if (word === "query") appendAll(query, (value ?? {}) as object);
         else if (value !== undefined) query.set(word, toJson(value));
       }
       const options = (values.shift() ?? {}) as CallOptions;
@@ -314,11 +320,13 @@ async function sendBatch(
 
 class ServiceConnection {
   private readonly options: ClientOptions;
+  private readonly takesKeys: boolean;
   private readonly storage: TokenStorage | undefined;
   private token: string | null = null;
 
-  constructor(options: ClientOptions) {
+  constructor(options: ClientOptions, takesKeys: boolean) {
     this.options = options;
+    this.takesKeys = takesKeys;
     if (typeof options.storage === "object") this.storage = options.storage;
   }
 
@@ -338,12 +346,13 @@ class ServiceConnection {
   }
 
   async send(call: PendingCall): Promise<unknown> {
-    const { signal, retries = this.options.retries ?? 2 } = call.options;
+    const { signal, idempotencyKey, retries = this.options.retries ?? 2 } = call.options;
+    const isSafe = call.verb === "GET" || (idempotencyKey && this.takesKeys);
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.attempt(call);
       } catch (error) {
-        const wait = attempt < retries ? delay(call, error, attempt) : undefined;
+        const wait = isSafe && attempt < retries ? delay(error, attempt) : undefined;
         if (wait === undefined) throw await this.note(call, error);
         await sleep(wait, signal);
       }
@@ -429,14 +438,15 @@ function read(reads: string, answer: unknown, tag: string | null): unknown {
   return answer;
 }
 
-function tagOf(row: object | string): string {
+/** Return the tag of a row as it was read, which `ifMatch` takes for a copy of the row. */
+export function tagOf(row: object | string): string {
   const tag = typeof row === "string" ? row : tags.get(row);
   if (!tag) throw new TypeError("This row has no tag: read it by findById.");
   return tag;
 }
 
 async function errorOf(response: Response): Promise<ApiError> {
-  const error = (await response.json().catch(() => null))?.error ?? {};
+  const error = (await response.json().catch((): null => null))?.error ?? {};
   const wait = response.headers.get("Retry-After");
   const message = error.message ?? `The service answered ${response.status}.`;
   return new ApiError(
@@ -449,12 +459,8 @@ async function errorOf(response: Response): Promise<ApiError> {
 }
 
 /** Return the milliseconds after which a call is repeated, or undefined if it is not. */
-function delay(
-  { verb, options }: PendingCall,
-  error: unknown,
-  attempt: number,
-): number | undefined {
-  if (!(error instanceof ApiError) || (verb !== "GET" && !options.idempotencyKey)) return undefined;
+function delay(error: unknown, attempt: number): number | undefined {
+  if (!(error instanceof ApiError)) return undefined;
   const { status, retryAfter } = error;
   const wait = retryAfter ?? (status === 0 || status > 501 ? 2 ** attempt / 4 : Infinity);
   return wait <= LONGEST_WAIT ? wait * 1000 : undefined;

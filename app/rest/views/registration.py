@@ -14,7 +14,7 @@ from app.config import ConfigurationError
 from app.database.session import db
 from app.errors import InvalidFilter, ModelNotFound
 from app.ids import UUID_LENGTH
-from app.problems import Problems, describe_error
+from app.problems import Problems, describe_error, suggest
 from app.rest.collection import Collection, served_collections
 from app.rest.computed import unusable
 from app.rest.endpoint import Endpoint, Endpoints, register_endpoints
@@ -123,7 +123,7 @@ def _relation_problem(
     targets = [collection if relation.is_embedded else collections.get(name) for name in names]
     for name, target in zip(names, targets, strict=True):
         if target is None:
-            return f"there is no model {name}"
+            return f"there is no model {name}{suggest(name, collections)}"
         holder = relation.holder(collection.model, target.model)
         if problem := _key_problem(relation, inspect(holder).columns, holder.__name__):
             return problem
