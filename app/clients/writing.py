@@ -13,8 +13,8 @@ HEAD = """\
 // The API of {title}. Written by `ostiary client {language}`: after a change of the models,
 // write it again in place of changing it.
 """
-# What the written file declares itself.
-OWN_NAMES = ("Client", "Calls", "T")
+# What the written file declares itself, and what only it uses.
+OWN_NAMES = ("Awaited", "Client", "Calls", "T")
 CREATION = "/** Return a client of the service at an address. */"
 BATCH = """\
   /** Make all calls of a function in one transaction: all of them, or none. */

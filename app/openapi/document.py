@@ -54,7 +54,8 @@ def build(app: Flask) -> tuple[DocumentPart, list[str]]:
         # The rest is for readers of the code.
         text = (collection.model.__doc__ or "").partition("\n")[0]
         model = model_name(collection)
-        spec.tag({"name": collection.name, "description": text, "x-model": model})
+        tag = {"name": collection.name, "description": text}
+        spec.tag({**tag, "x-model": model, "x-path": f"/{collection.path.lower()}"})
     add_components(spec)
     schemas = Schemas(cast("OpenAPIConverter", plugin.converter), app)
     shared = dict[str, DocumentPart]()

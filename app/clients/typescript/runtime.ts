@@ -208,7 +208,7 @@ function makeCalls(
 ): object {
   return mapValues(texts, (text) => {
     const [verb = "", below = "", ...words] = text.split(" ");
-    const parts = (path + below).replace(/\/$/, "").split(/\{\w+\}/);
+    const parts = (path + below).replace(/\/$/, "").split(/\{[^}]+\}/);
     const reads = words.at(-1)?.startsWith(">") ? words.pop()!.slice(1) : "";
     const build = (values: unknown[]): PendingCall => {
       const path = parts.flatMap((text, place) =>
