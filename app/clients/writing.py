@@ -90,7 +90,9 @@ class Client:
 
     def _join(self, language: str, texts: list[str], parts: list[list[str]]) -> str:
         head = HEAD.format(title=self.title, language=language)
-        return "\n".join([head, *texts, *("\n".join([*part, ""]) for part in parts)])
+        text = "\n".join([head, *texts, *("\n".join([*part, ""]) for part in parts)])
+        # Half a character, which JSON may have, is written as the escape of a literal.
+        return text.encode(errors="backslashreplace").decode()
 
 
 def _client_type(document: Document) -> list[str]:
