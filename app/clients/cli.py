@@ -107,7 +107,7 @@ def _read(ctx: click.Context) -> Part:
         raise click.ClickException(
             f"the project does not show its {DOCUMENT}: the status is {response.status_code}."
         )
-    document: Part = response.json
+    document: Part = json.loads(response.text)
     return document
 
 

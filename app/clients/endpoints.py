@@ -61,7 +61,8 @@ class Endpoints:
         by_tag: dict[str, list[Operation]] = {}
         for operation in operations:
             by_tag.setdefault(operation.tag, []).append(operation)
-        self.collections = [self._collection(tag, by_tag[tag], members) for tag in sorted(by_tag)]
+        found = [self._collection(tag, by_tag[tag], members) for tag in sorted(by_tag)]
+        self.collections = [each for each in found if each.rows or each.members]
 
     def written(self) -> Iterator[list[str]]:
         """Yield the declarations of the collections, and of all together."""

@@ -20,6 +20,7 @@ BATCH = """\
   /** Make all calls of a function in one transaction: all of them, or none. */
   batch<const R extends readonly Promise<unknown>[]>(
     build: (calls: Calls) => R,
+    options?: CallOptions,
   ): Promise<{ -readonly [N in keyof R]: Awaited<R[N]> }>;"""
 LOGIN = "  /** Return the address that a browser opens to log in by a provider. */"
 

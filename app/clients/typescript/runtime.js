@@ -63,6 +63,8 @@ const TOKEN_KEY = "access_token";
 const EMPTY = [204, 205, 304];
 // The longest time, in seconds, that a call waits before it is repeated.
 const LONGEST_WAIT = 30;
+// The longest time, in milliseconds, that a timer can wait.
+const LONGEST_TIMER = 2 ** 31 - 1;
 const UNAUTHORIZED = ["AUTHORIZATION_REQUIRED", "INVALID_TOKEN", "ACCESS_TOKEN_REQUIRED"];
 // The tags of rows that have been read.
 const tags = new WeakMap();
@@ -70,7 +72,7 @@ function makeClient(options, collections, logins = {}) {
     const connection = new ServiceConnection(options);
     return {
         ...makeCollections(collections, async (build) => connection.send(build())),
-        batch: (build) => sendBatch(connection, collections, build),
+        batch: (build, options) => sendBatch(connection, collections, build, options),
         loginUrl: (provider) => new URL(logins[provider], connection.url("/")).href,
         getToken: () => connection.getToken(),
         setToken: (token) => connection.setToken(token),
@@ -90,7 +92,7 @@ function makeCollections(collections, send) {
 function makeCalls(path, texts, ids, send) {
     return mapValues(texts, (text) => {
         const [verb = "", below = "", ...words] = text.split(" ");
-        const parts = (path + below).replace(/\/$/, "").split(/\{\w+\}/);
+        const parts = (path + below).replace(/\/$/, "").split(/\{[^}]+\}/);
         const reads = words.at(-1)?.startsWith(">") ? words.pop().slice(1) : "";
         const build = (values) => {
             const path = parts.flatMap((text, place) => place ? [segment(values.shift()), text] : [text]);
@@ -103,7 +105,7 @@ function makeCalls(path, texts, ids, send) {
                 else if (word === "query")
                     appendAll(query, value ?? {});
                 else if (value !== undefined)
-                    query.set(word, toJson(value));
+                    query.set(word, toJson(value, word === "where" ? checkCondition : checkFilter));
             }
             const options = (values.shift() ?? {});
             return { verb, path, query: `?${query}`.replace(/\?$/, ""), body, options, reads };
@@ -123,26 +125,34 @@ function segment(value) {
         throw new TypeError(`${value} is no id.`);
     return encodeURIComponent(value);
 }
+/** Add values to a query or a form, where lists without files are JSON. */
 function appendAll(form, values) {
     for (const [name, value] of Object.entries(values)) {
-        for (const item of [value].flat()) {
+        for (const item of form instanceof FormData && !hasFile(value) ? [value] : [value].flat()) {
             if (item != null)
-                form.append(name, item instanceof Blob ? item : String(item));
+                form.append(name, item instanceof Blob ? item : textOf(item));
         }
     }
+}
+function textOf(value) {
+    const plain = value instanceof Date ? value.toJSON() : value;
+    return plain instanceof Object ? toJson(plain) : String(plain);
+}
+function hasFile(value) {
+    return [value].flat().some((item) => item instanceof Blob);
 }
 async function* readPages(build, send) {
     for (let call = build(); call;) {
         const current = call;
         const response = (await send(() => current));
-        yield response.json();
+        yield parse(await response.text(), response.status);
         // Only the query is followed, as the token is for this service alone.
         const link = /<[^>?]*(\?[^>]*)>;\s*rel="?next/.exec(response.headers.get("Link") ?? "");
-        call = link ? { ...call, query: link[1] } : undefined;
+        call = link && link[1] !== call.query ? { ...call, query: link[1] } : undefined;
     }
 }
 /** Send what a function calls as one batch; return what it returns, of the answers. */
-async function sendBatch(connection, collections, build) {
+async function sendBatch(connection, collections, build, options = {}) {
     const calls = [];
     const names = new Map();
     let start;
@@ -169,7 +179,7 @@ async function sendBatch(connection, collections, build) {
             throw new TypeError("A reference is to a call of its batch.");
         return `${names.get(call)}.${property}`;
     };
-    const replace = (_, value) => value instanceof CallReference ? { $result: refer(value) } : value;
+    const replace = (_, value) => value instanceof CallReference ? { $result: refer(value) } : checkNumber(value);
     const requests = calls.map(({ verb, path, query, body, options }, place) => ({
         id: `c${place}`,
         method: verb,
@@ -182,7 +192,7 @@ async function sendBatch(connection, collections, build) {
         path: ["/batch"],
         query: "",
         body: { requests },
-        options: {},
+        options,
         reads: "",
     };
     start(connection.send(batch));
@@ -193,19 +203,31 @@ class ServiceConnection {
     options;
     storage;
     token = null;
+    /** How often `onUnauthorized` was called, and whether it still runs. */
+    refusals = 0;
+    isTelling = false;
     constructor(options) {
         this.options = options;
         if (typeof options.storage === "object")
             this.storage = options.storage;
     }
     async getToken() {
-        return this.storage ? this.storage.getItem(TOKEN_KEY) : this.token;
+        return (await this.use((storage) => storage.getItem(TOKEN_KEY))) ?? this.token;
     }
     async setToken(token) {
-        if (!this.storage)
-            this.token = this.options.storage === "cookie" ? null : token;
-        else
-            await (token ? this.storage.setItem(TOKEN_KEY, token) : this.storage.removeItem(TOKEN_KEY));
+        await this.use((storage) => token ? storage.setItem(TOKEN_KEY, token) : storage.removeItem(TOKEN_KEY));
+        if (!this.storage && this.options.storage !== "cookie")
+            this.token = token;
+    }
+    /** Use the storage; one that fails, as in some private windows, is replaced by memory. */
+    async use(action) {
+        try {
+            return this.storage && (await action(this.storage));
+        }
+        catch {
+            this.storage = undefined;
+            return undefined;
+        }
     }
     /** Return the absolute URL of a path below the base path. */
     url(path) {
@@ -213,14 +235,17 @@ class ServiceConnection {
     }
     async send(call) {
         const { signal, retries = this.options.retries ?? 2 } = call.options;
+        const refusals = this.isTelling ? -1 : this.refusals;
         for (let attempt = 0;; attempt++) {
             try {
                 return await this.attempt(call);
             }
             catch (error) {
                 const wait = attempt < retries ? delay(call, error, attempt) : undefined;
-                if (wait === undefined)
-                    throw await this.note(call, error);
+                if (wait === undefined) {
+                    await this.note(call, error, refusals);
+                    throw error;
+                }
                 await sleep(wait, signal);
             }
         }
@@ -238,9 +263,9 @@ class ServiceConnection {
             return text;
         const answer = text ? parse(text, response.status) : undefined;
         if (call.reads === "token")
-            await this.setToken(answer.id);
+            await this.setToken(Object(answer).id ?? null);
         if (call.reads === "logout")
-            await this.setToken(null);
+            await this.forget(call);
         return read(call.reads, answer, response.headers.get("ETag"));
     }
     async exchange(call) {
@@ -250,7 +275,7 @@ class ServiceConnection {
         signal?.throwIfAborted();
         const control = new AbortController();
         const abort = () => control.abort();
-        const timer = setTimeout(abort, timeout);
+        const timer = setTimeout(abort, Math.min(timeout, LONGEST_TIMER));
         signal?.addEventListener("abort", abort);
         try {
             const exchange = onProgress && "XMLHttpRequest" in globalThis ? fetchWithProgress(onProgress) : fetch;
@@ -269,8 +294,9 @@ class ServiceConnection {
             signal?.removeEventListener("abort", abort);
         }
     }
-    async request({ verb, body, options }) {
-        const token = await this.getToken();
+    async request(call) {
+        const { verb, body, options } = call;
+        const token = (call.token = await this.getToken());
         const content = encode(body);
         const headers = {
             ...(typeof content === "string" && { "Content-Type": "application/json" }),
@@ -280,16 +306,38 @@ class ServiceConnection {
             ...options.headers,
         };
         const credentials = this.options.storage === "cookie" ? "include" : "omit";
-        return { method: verb, headers, credentials, ...(content !== undefined && { body: content }) };
+        return {
+            method: verb,
+            headers,
+            credentials,
+            // The token and the body are for this address alone.
+            redirect: "error",
+            ...(content !== undefined && { body: content }),
+        };
     }
-    /** Return an error after its effects: a token that is not valid is forgotten. */
-    async note(call, error) {
-        if (error instanceof ApiError && UNAUTHORIZED.includes(error.code)) {
-            if (error.code === "INVALID_TOKEN" || call.reads === "logout")
-                await this.setToken(null);
-            this.options.onUnauthorized?.(error);
+    /** Forget a token that is not valid, and tell that a call was refused. */
+    async note(call, error, refusals) {
+        if (!(error instanceof ApiError && UNAUTHORIZED.includes(error.code)))
+            return;
+        if (error.code === "INVALID_TOKEN" || call.reads === "logout")
+            await this.forget(call);
+        if (refusals === this.refusals)
+            void this.tell(error);
+    }
+    /** Forget the token of a call, unless another one has replaced it. */
+    async forget({ token }) {
+        if (token === (await this.getToken()))
+            await this.setToken(null);
+    }
+    async tell(error) {
+        this.refusals++;
+        this.isTelling = true;
+        try {
+            await this.options.onUnauthorized?.(error);
         }
-        return error;
+        finally {
+            this.isTelling = false;
+        }
     }
 }
 function parse(text, status) {
@@ -305,7 +353,7 @@ function read(reads, answer, tag) {
     if (reads === "nothing" || reads === "logout")
         return undefined;
     if (reads === "count" || reads === "exists")
-        return answer[reads];
+        return Object(answer)[reads];
     if (tag && answer instanceof Object)
         tags.set(answer, tag);
     return answer;
@@ -318,9 +366,15 @@ function tagOf(row) {
 }
 async function errorOf(response) {
     const error = (await response.json().catch(() => null))?.error ?? {};
-    const wait = response.headers.get("Retry-After");
     const message = error.message ?? `The service answered ${response.status}.`;
-    return new ApiError(response.status, error.code, message, error.details, wait ? Number(wait) : undefined);
+    return new ApiError(response.status, error.code, message, error.details ?? {}, secondsUntil(response.headers.get("Retry-After")));
+}
+/** Return the seconds that `Retry-After` says, which may be a date. */
+function secondsUntil(wait) {
+    if (!wait)
+        return undefined;
+    const seconds = /^\d+$/.test(wait) ? Number(wait) : (Date.parse(wait) - Date.now()) / 1000;
+    return seconds >= 0 ? seconds : seconds < 0 ? 0 : undefined;
 }
 /** Return the milliseconds after which a call is repeated, or undefined if it is not. */
 function delay({ verb, options }, error, attempt) {
@@ -332,8 +386,16 @@ function delay({ verb, options }, error, attempt) {
 }
 function sleep(milliseconds, signal) {
     return new Promise((resolve, reject) => {
-        setTimeout(resolve, milliseconds);
-        signal?.addEventListener("abort", () => reject(signal.reason));
+        signal?.throwIfAborted();
+        const stop = () => {
+            clearTimeout(timer);
+            reject(signal.reason);
+        };
+        const timer = setTimeout(() => {
+            signal?.removeEventListener("abort", stop);
+            resolve();
+        }, milliseconds);
+        signal?.addEventListener("abort", stop);
     });
 }
 /** Return a function like `fetch` that tells how much of the body is sent, which `fetch` cannot. */
@@ -351,6 +413,8 @@ function fetchWithProgress(onProgress) {
         await new Promise((resolve) => (request.onloadend = resolve));
         if (!request.status)
             throw new TypeError("the connection was closed");
+        if (request.responseURL !== url)
+            throw new TypeError("the service redirects");
         const lines = request.getAllResponseHeaders().matchAll(/^(\w[^:]*): *(.*)$/gm);
         const given = [...lines].map(([, name, value]) => [name, value]);
         const content = EMPTY.includes(request.status) ? null : request.response;
@@ -362,20 +426,37 @@ function encode(body) {
     const raw = [FormData, Blob, ArrayBuffer].some((kind) => body instanceof kind);
     if (body === undefined || raw || ArrayBuffer.isView(body))
         return body;
-    const values = Object.values(body ?? {}).flat();
-    if (!values.some((value) => value instanceof Blob))
+    if (!Object.values(body ?? {}).some(hasFile))
         return toJson(body);
     const form = new FormData();
     appendAll(form, body);
     return form;
 }
-function toJson(value) {
-    return JSON.stringify(value, refuseReference);
+/** Return JSON of a value, of which each part is checked. */
+function toJson(value, check = refuseReference) {
+    return JSON.stringify(value, check);
 }
 function refuseReference(_, value) {
     if (value instanceof CallReference)
         throw new TypeError("A reference is for a batch.");
+    return checkNumber(value);
+}
+/** Refuse numbers that JSON has not: they would be null. */
+function checkNumber(value) {
+    if (typeof value === "number" && !Number.isFinite(value))
+        throw new TypeError(`${value} is no number of JSON.`);
     return value;
+}
+/** Refuse undefined in a condition: without it, all rows would be selected. */
+function checkCondition(name, value) {
+    if (value === undefined)
+        throw new TypeError(`The condition on ${name} is undefined.`);
+    return refuseReference(name, value);
+}
+function checkFilter(name, value) {
+    if (name === "where" && value !== undefined)
+        toJson(value, checkCondition);
+    return refuseReference(name, value);
 }
 function mapValues(values, change) {
     return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));

@@ -7,8 +7,11 @@ export interface ClientOptions {
    * another object with its methods, or with "cookie" in the cookie that the service sets.
    */
   storage?: "memory" | "cookie" | TokenStorage;
-  /** Called when the service refuses a call because its token is missing or no longer valid. */
-  onUnauthorized?: (error: ApiError) => void;
+  /**
+   * Called when the service refuses a call because its token is missing or no longer valid: once
+   * for the calls of one moment, and not for its own.
+   */
+  onUnauthorized?: (error: ApiError) => void | Promise<void>;
   /** Milliseconds until an attempt is given up; by default 30,000. */
   timeout?: number;
   /** How often a call that is safe to repeat is repeated; by default 2. */
@@ -109,6 +112,8 @@ interface PendingCall {
   options: CallOptions;
   /** What is made of the answer. */
   reads: string;
+  /** The token that it was sent with. */
+  token?: string | null;
 }
 
 type SendCall = (build: () => PendingCall) => Promise<unknown>;
@@ -181,7 +186,8 @@ function makeClient(
   const connection = new ServiceConnection(options);
   return {
     ...makeCollections(collections, async (build) => connection.send(build())),
-    batch: (build: BatchBuilder) => sendBatch(connection, collections, build),
+    batch: (build: BatchBuilder, options?: CallOptions) =>
+      sendBatch(connection, collections, build, options),
     loginUrl: (provider: string) => new URL(logins[provider]!, connection.url("/")).href,
     getToken: () => connection.getToken(),
     setToken: (token: string | null) => connection.setToken(token),
@@ -207,9 +213,9 @@ function makeCalls(
   send: SendCall,
 ): object {
   return mapValues(texts, (text) => {
-    const [verb = "", below = "", ...words] = text.split(" ");
+    const [call = "", reads = ""] = text.split(" >");
+    const [verb = "", below = "", ...words] = call.split(" ");
     const parts = (path + below).replace(/\/$/, "").split(/\{[^}]+\}/);
-    const reads = words.at(-1)?.startsWith(">") ? words.pop()!.slice(1) : "";
     const build = (values: unknown[]): PendingCall => {
       const path = parts.flatMap((text, place) =>
         place ? [segment(values.shift()), text] : [text],
@@ -220,14 +226,15 @@ function makeCalls(
         const value = values.shift();
         if (word === "body") body = value;
         else if (word === "query") appendAll(query, value ?? {});
-        else if (value !== undefined) query.set(word, toJson(value));
+        else if (value !== undefined)
+          query.set(word, JSON.stringify(checkFilter(word, value), checkFilter));
       }
       const options = (values.shift() ?? {}) as CallOptions;
       return { verb, path, query: `?${query}`.replace(/\?$/, ""), body, options, reads };
     };
     return (...given: unknown[]) => {
-      const call = (): PendingCall => build([...ids, ...given]);
-      return reads === "pages" ? readPages(call, send) : send(call);
+      const make = (): PendingCall => build([...ids, ...given]);
+      return reads === "pages" ? readPages(make, send) : send(make);
     };
   });
 }
@@ -235,27 +242,37 @@ function makeCalls(
 /** Return an argument as a segment of a path, which leads nowhere else. */
 function segment(value: unknown): string | CallReference {
   if (value instanceof CallReference) return value;
-  const isId = typeof value === "string" || typeof value === "number";
-  if (!isId || /^\.{0,2}$/.test(String(value))) throw new TypeError(`${value} is no id.`);
-  return encodeURIComponent(value);
+  const text = ["string", "number"].includes(typeof value) ? `${value}` : "";
+  if (/^\.{0,2}$/.test(text)) throw new TypeError(`${value} is no id.`);
+  return encodeURIComponent(text);
 }
 
+/** Add values to a query or a form, where lists without files are JSON. */
 function appendAll(form: URLSearchParams | FormData, values: object): void {
   for (const [name, value] of Object.entries(values)) {
-    for (const item of [value].flat()) {
-      if (item != null) form.append(name, item instanceof Blob ? (item as never) : String(item));
+    for (const item of form instanceof FormData && !hasFile(value) ? [value] : [value].flat()) {
+      if (item != null) form.append(name, item instanceof Blob ? (item as never) : textOf(item));
     }
   }
+}
+
+/** Return a text as it is, dates as texts, and all else in JSON. */
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : toJson(value).replace(/^"|"$/g, "");
+}
+
+function hasFile(value: unknown): boolean {
+  return [value].flat().some((item) => item instanceof Blob);
 }
 
 async function* readPages(build: () => PendingCall, send: SendCall): AsyncGenerator<unknown> {
   for (let call: PendingCall | undefined = build(); call;) {
     const current = call;
     const response = (await send(() => current)) as Response;
-    yield response.json();
+    yield parse(await response.text(), response.status);
     // Only the query is followed, as the token is for this service alone.
     const link = /<[^>?]*(\?[^>]*)>;\s*rel="?next/.exec(response.headers.get("Link") ?? "");
-    call = link ? { ...call, query: link[1]! } : undefined;
+    call = link && link[1] !== call.query ? { ...call, query: link[1]! } : undefined;
   }
 }
 
@@ -264,6 +281,7 @@ async function sendBatch(
   connection: ServiceConnection,
   collections: Record<string, CollectionCalls>,
   build: BatchBuilder,
+  options: CallOptions = {},
 ): Promise<unknown[]> {
   const calls: PendingCall[] = [];
   const names = new Map<unknown, string>();
@@ -289,8 +307,8 @@ async function sendBatch(
     if (!names.has(call)) throw new TypeError("A reference is to a call of its batch.");
     return `${names.get(call)}.${property}`;
   };
-  const replace = (_: string, value: unknown): unknown =>
-    value instanceof CallReference ? { $result: refer(value) } : value;
+  const replace = (name: string, value: unknown): unknown =>
+    value instanceof CallReference ? { $result: refer(value) } : check(name, value);
   const requests = calls.map(({ verb, path, query, body, options }, place) => ({
     id: `c${place}`,
     method: verb,
@@ -299,23 +317,18 @@ async function sendBatch(
     body: body && JSON.parse(JSON.stringify(body, replace)),
     ifMatch: options.ifMatch && tagOf(options.ifMatch),
   }));
-  const batch = {
-    verb: "POST",
-    path: ["/batch"],
-    query: "",
-    body: { requests },
-    options: {},
-    reads: "",
-  };
-  start(connection.send(batch));
+  const body = { requests };
+  start(connection.send({ verb: "POST", path: ["/batch"], query: "", body, options, reads: "" }));
   await answers;
   return Promise.all(returned);
 }
 
 class ServiceConnection {
   private readonly options: ClientOptions;
-  private readonly storage: TokenStorage | undefined;
+  private storage: TokenStorage | undefined;
   private token: string | null = null;
+  /** How often `onUnauthorized` was called; while it runs NaN, which equals nothing. */
+  private refusals = 0;
 
   constructor(options: ClientOptions) {
     this.options = options;
@@ -323,13 +336,23 @@ class ServiceConnection {
   }
 
   async getToken(): Promise<string | null> {
-    return this.storage ? this.storage.getItem(TOKEN_KEY) : this.token;
+    return (await this.use((storage) => storage.getItem(TOKEN_KEY))) ?? this.token;
   }
 
   async setToken(token: string | null): Promise<void> {
-    if (!this.storage) this.token = this.options.storage === "cookie" ? null : token;
-    else
-      await (token ? this.storage.setItem(TOKEN_KEY, token) : this.storage.removeItem(TOKEN_KEY));
+    await this.use((storage) =>
+      token ? storage.setItem(TOKEN_KEY, token) : storage.removeItem(TOKEN_KEY),
+    );
+    if (!this.storage && this.options.storage !== "cookie") this.token = token;
+  }
+
+  /** Use the storage; one that fails, as in some private windows, is replaced by memory. */
+  private async use<T>(action: (storage: TokenStorage) => T | Promise<T>): Promise<T | undefined> {
+    try {
+      return this.storage && (await action(this.storage));
+    } catch {
+      return (this.storage = undefined);
+    }
   }
 
   /** Return the absolute URL of a path below the base path. */
@@ -339,13 +362,17 @@ class ServiceConnection {
 
   async send(call: PendingCall): Promise<unknown> {
     const { signal, retries = this.options.retries ?? 2 } = call.options;
+    const refusals = this.refusals;
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.attempt(call);
       } catch (error) {
-        const wait = attempt < retries ? delay(call, error, attempt) : undefined;
-        if (wait === undefined) throw await this.note(call, error);
-        await sleep(wait, signal);
+        const wait = attempt < retries ? delay(call, error, attempt) : Infinity;
+        if (wait > LONGEST_WAIT) {
+          await this.note(call, error, refusals);
+          throw error;
+        }
+        await sleep(wait * 1000, signal);
       }
     }
   }
@@ -358,24 +385,25 @@ class ServiceConnection {
     const text = await response.text();
     if (call.reads === "text") return text;
     const answer = text ? parse(text, response.status) : undefined;
-    if (call.reads === "token") await this.setToken(answer.id);
-    if (call.reads === "logout") await this.setToken(null);
+    if (call.reads === "token") await this.setToken(Object(answer).id ?? null);
+    if (call.reads === "logout") await this.forget(call);
     return read(call.reads, answer, response.headers.get("ETag"));
   }
 
   private async exchange(call: PendingCall): Promise<Response> {
     const { signal, onProgress, timeout = this.options.timeout ?? 30_000 } = call.options;
-    const url = this.url(call.path.map((part) => refuseReference("", part)).join("") + call.query);
+    const url = this.url(call.path.map((part) => check("", part)).join("") + call.query);
     const request = await this.request(call);
     signal?.throwIfAborted();
     const control = new AbortController();
     const abort = (): void => control.abort();
-    const timer = setTimeout(abort, timeout);
+    // Timers cannot wait for longer.
+    const timer = setTimeout(abort, Math.min(timeout, 2 ** 31 - 1));
     signal?.addEventListener("abort", abort);
     try {
-      const exchange =
-        onProgress && "XMLHttpRequest" in globalThis ? fetchWithProgress(onProgress) : fetch;
-      const response = await exchange(url, { ...request, signal: control.signal });
+      const init = { ...request, signal: control.signal };
+      const isUpload = onProgress && "XMLHttpRequest" in globalThis;
+      const response = await (isUpload ? upload(url, init, onProgress) : fetch(url, init));
       // The content may end late, too.
       return new Response(EMPTY.includes(response.status) ? null : await response.blob(), response);
     } catch (error) {
@@ -389,8 +417,9 @@ class ServiceConnection {
     }
   }
 
-  private async request({ verb, body, options }: PendingCall): Promise<RequestInit> {
-    const token = await this.getToken();
+  private async request(call: PendingCall): Promise<RequestInit> {
+    const { verb, body, options } = call;
+    const token = (call.token = await this.getToken());
     const content = encode(body);
     const headers = {
       ...(typeof content === "string" && { "Content-Type": "application/json" }),
@@ -400,16 +429,23 @@ class ServiceConnection {
       ...options.headers,
     };
     const credentials = this.options.storage === "cookie" ? "include" : "omit";
-    return { method: verb, headers, credentials, ...(content !== undefined && { body: content }) };
+    // The token and the body are for this address alone.
+    return { method: verb, headers, credentials, redirect: "error", body: content ?? null };
   }
 
-  /** Return an error after its effects: a token that is not valid is forgotten. */
-  private async note(call: PendingCall, error: unknown): Promise<unknown> {
-    if (error instanceof ApiError && UNAUTHORIZED.includes(error.code!)) {
-      if (error.code === "INVALID_TOKEN" || call.reads === "logout") await this.setToken(null);
-      this.options.onUnauthorized?.(error);
-    }
-    return error;
+  /** Forget a token that is not valid, and tell that a call was refused. */
+  private async note(call: PendingCall, error: unknown, refusals: number): Promise<void> {
+    if (!(error instanceof ApiError && UNAUTHORIZED.includes(error.code!))) return;
+    if (error.code === "INVALID_TOKEN" || call.reads === "logout") await this.forget(call);
+    if (refusals !== this.refusals) return;
+    this.refusals = NaN;
+    const tell = async (): Promise<void> => this.options.onUnauthorized?.(error);
+    void tell().finally(() => (this.refusals = refusals + 1));
+  }
+
+  /** Forget the token of a call, unless another one has replaced it. */
+  private async forget({ token }: PendingCall): Promise<void> {
+    if (token === (await this.getToken())) await this.setToken(null);
   }
 }
 
@@ -424,7 +460,7 @@ function parse(text: string, status: number) {
 /** Return what is made of an answer's JSON; rows keep their tag. */
 function read(reads: string, answer: unknown, tag: string | null): unknown {
   if (reads === "nothing" || reads === "logout") return undefined;
-  if (reads === "count" || reads === "exists") return (answer as Record<string, unknown>)[reads];
+  if (reads === "count" || reads === "exists") return Object(answer)[reads];
   if (tag && answer instanceof Object) tags.set(answer, tag);
   return answer;
 }
@@ -436,43 +472,42 @@ function tagOf(row: object | string): string {
 }
 
 async function errorOf(response: Response): Promise<ApiError> {
+  const { status, headers } = response;
   const error = (await response.json().catch(() => null))?.error ?? {};
-  const wait = response.headers.get("Retry-After");
-  const message = error.message ?? `The service answered ${response.status}.`;
-  return new ApiError(
-    response.status,
-    error.code,
-    message,
-    error.details,
-    wait ? Number(wait) : undefined,
-  );
+  const message = error.message ?? `The service answered ${status}.`;
+  const wait = headers.get("Retry-After") ?? "";
+  // Without seconds, it is a date; 0 is taken for one that is past.
+  const seconds = Math.max(0, Number(wait) || (Date.parse(wait) - Date.now()) / 1000);
+  const retryAfter = seconds >= 0 ? seconds : undefined;
+  return new ApiError(status, error.code, message, error.details ?? {}, retryAfter);
 }
 
-/** Return the milliseconds after which a call is repeated, or undefined if it is not. */
+/** Return the seconds after which a call is repeated. */
 function delay(
   { verb, options }: PendingCall,
   error: unknown,
   attempt: number,
-): number | undefined {
-  if (!(error instanceof ApiError) || (verb !== "GET" && !options.idempotencyKey)) return undefined;
+): number {
+  if (!(error instanceof ApiError) || (verb !== "GET" && !options.idempotencyKey)) return Infinity;
   const { status, retryAfter } = error;
-  const wait = retryAfter ?? (status === 0 || status > 501 ? 2 ** attempt / 4 : Infinity);
-  return wait <= LONGEST_WAIT ? wait * 1000 : undefined;
+  return retryAfter ?? (status === 0 || status > 501 ? 2 ** attempt / 4 : Infinity);
 }
 
 function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    setTimeout(resolve, milliseconds);
-    signal?.addEventListener("abort", () => reject(signal.reason));
+    signal?.throwIfAborted();
+    const timer = setTimeout(resolve, milliseconds);
+    const stop = (): void => reject((clearTimeout(timer), signal!.reason));
+    signal?.addEventListener("abort", stop, { once: true });
   });
 }
 
-/** Return a function like `fetch` that tells how much of the body is sent, which `fetch` cannot. */
-function fetchWithProgress(onProgress: (sent: number, total: number) => void) {
-  return async (
-    url: string,
-    { method, headers, body, credentials, signal }: RequestInit,
-  ): Promise<Response> => {
+/** Do what `fetch` does, and tell how much of the body is sent, which `fetch` cannot. */
+async function upload(
+  url: string,
+  { method, headers, body, credentials, signal }: RequestInit,
+  onProgress: (sent: number, total: number) => void,
+): Promise<Response> {
     const request = new XMLHttpRequest();
     request.open(method!, url);
     request.responseType = "blob";
@@ -482,32 +517,44 @@ function fetchWithProgress(onProgress: (sent: number, total: number) => void) {
     signal?.addEventListener("abort", () => request.abort());
     request.send(body as XMLHttpRequestBodyInit);
     await new Promise((resolve) => (request.onloadend = resolve));
-    if (!request.status) throw new TypeError("the connection was closed");
-    const lines = request.getAllResponseHeaders().matchAll(/^(\w[^:]*): *(.*)$/gm);
-    const given = [...lines].map(([, name, value]): [string, string] => [name!, value!]);
-    const content = EMPTY.includes(request.status) ? null : request.response;
-    return new Response(content, { status: request.status, headers: given });
-  };
+    // There is no address after an error, and another one after a redirect.
+    if (request.responseURL !== url) throw new TypeError("no answer");
+    const { status, response } = request;
+    const lines = request.getAllResponseHeaders().trim().split("\r\n");
+    const given = lines.map((line) => line.split(/: (.*)/, 2) as [string, string]);
+    return new Response(EMPTY.includes(status) ? null : response, { status, headers: given });
 }
 
 /** Return a body as it is sent: JSON, a form if it is an object with a file, or what it is. */
 function encode(body: unknown): BodyInit | undefined {
   const raw = [FormData, Blob, ArrayBuffer].some((kind) => body instanceof kind);
   if (body === undefined || raw || ArrayBuffer.isView(body)) return body as BodyInit | undefined;
-  const values = Object.values(body ?? {}).flat();
-  if (!values.some((value) => value instanceof Blob)) return toJson(body);
+  if (!Object.values(body ?? {}).some(hasFile)) return toJson(body);
   const form = new FormData();
   appendAll(form, body as object);
   return form;
 }
 
 function toJson(value: unknown): string {
-  return JSON.stringify(value, refuseReference);
+  return JSON.stringify(value, check);
 }
 
-function refuseReference<T>(_: string, value: T): T {
+/** Refuse what JSON has not, and would write as null. */
+function check<T>(name: string, value: T): T {
   if (value instanceof CallReference) throw new TypeError("A reference is for a batch.");
+  if (typeof value === "number" && !Number.isFinite(value))
+    throw new TypeError(`${name} is ${value}.`);
   return value;
+}
+
+/** Refuse undefined in `where`: without the condition, all rows would be selected. */
+function checkFilter<T>(name: string, value: T): T {
+  if (name === "where" && value)
+    JSON.stringify(value, (name, part) => {
+      if (part === undefined) throw new TypeError(`${name} is undefined.`);
+      return part;
+    });
+  return check(name, value);
 }
 
 function mapValues<T, R>(values: Record<string, T>, change: (value: T) => R): Record<string, R> {
