@@ -16,9 +16,23 @@ export class ApiError extends Error {
 export function result(call, property) {
     return new CallReference(call, property);
 }
+/** The names of the calls of a batch while it is made. */
+const names = new Map();
 class CallReference {
     constructor(call, property) {
         Object.assign(this, { call, property });
+    }
+    get name() {
+        if (!names.has(this.call))
+            throw new TypeError("A reference is to a call of its batch.");
+        return `${names.get(this.call)}.${this.property}`;
+    }
+    /** Return the reference as it is in paths, and in bodies. */
+    toString() {
+        return `{${this.name}}`;
+    }
+    toJSON() {
+        return { $result: this.name };
     }
 }
 // The calls of all lists, of collections, of related rows, and of the one row of a relation.
@@ -59,41 +73,36 @@ const RELATED_ROW = {
     delete: "DELETE / >nothing",
 };
 const TOKEN_KEY = "access_token";
-// Statuses whose responses have no content.
-const EMPTY = [204, 205, 304];
 // The longest time, in seconds, that a call waits before it is repeated.
 const LONGEST_WAIT = 30;
-// The longest time, in milliseconds, that a timer can wait.
-const LONGEST_TIMER = 2 ** 31 - 1;
 const UNAUTHORIZED = ["AUTHORIZATION_REQUIRED", "INVALID_TOKEN", "ACCESS_TOKEN_REQUIRED"];
 // The tags of rows that have been read.
 const tags = new WeakMap();
-function makeClient(options, collections, logins = {}) {
-    const connection = new ServiceConnection(options);
+function makeClient(options, table, logins = {}) {
+    const { send, url, ...tokens } = connect(options);
     return {
-        ...makeCollections(collections, async (build) => connection.send(build())),
-        batch: (build, options) => sendBatch(connection, collections, build, options),
-        loginUrl: (provider) => new URL(logins[provider], connection.url("/")).href,
-        getToken: () => connection.getToken(),
-        setToken: (token) => connection.setToken(token),
+        ...makeCollections(table, async (build) => send(build())),
+        batch: sendBatch.bind(null, send, table),
+        loginUrl: (provider) => new URL(logins[provider], url("/")).href,
+        ...tokens,
     };
 }
-function makeCollections(collections, send) {
-    return mapValues(collections, ({ path, rows, relations = {}, own = {}, below = {} }) => ({
+function makeCollections(table, send) {
+    return mapValues(table, ({ path, rows, relations = {}, own = {}, below = {} }) => ({
         ...makeCalls(path, { ...(rows && ROWS), ...own }, [], send),
         ...mapValues(relations, (text) => {
             const [kind, name] = text.split(" ");
-            const calls = kind === "one" ? RELATED_ROW : RELATED;
-            return (id) => makeCalls(`${path}/{id}/${name}`, calls, [id], send);
+            const texts = kind === "one" ? RELATED_ROW : RELATED;
+            return (id) => makeCalls(`${path}/{id}/${name}`, texts, [id], send);
         }),
         ...mapValues(below, (texts) => (id) => makeCalls(path, texts, [id], send)),
     }));
 }
 function makeCalls(path, texts, ids, send) {
     return mapValues(texts, (text) => {
-        const [verb = "", below = "", ...words] = text.split(" ");
+        const [call, reads = ""] = text.split(" >");
+        const [verb, below, ...words] = call.split(" ");
         const parts = (path + below).replace(/\/$/, "").split(/\{[^}]+\}/);
-        const reads = words.at(-1)?.startsWith(">") ? words.pop().slice(1) : "";
         const build = (values) => {
             const path = parts.flatMap((text, place) => place ? [segment(values.shift()), text] : [text]);
             const query = new URLSearchParams();
@@ -105,14 +114,14 @@ function makeCalls(path, texts, ids, send) {
                 else if (word === "query")
                     appendAll(query, value ?? {});
                 else if (value !== undefined)
-                    query.set(word, toJson(value, word === "where" ? checkCondition : checkFilter));
+                    query.set(word, toJson(value, word === "where"));
             }
             const options = (values.shift() ?? {});
-            return { verb, path, query: `?${query}`.replace(/\?$/, ""), body, options, reads };
+            return { verb, path, query: String(query) && `?${query}`, body, options, reads };
         };
         return (...given) => {
-            const call = () => build([...ids, ...given]);
-            return reads === "pages" ? readPages(call, send) : send(call);
+            const make = () => build([...ids, ...given]);
+            return reads === "pages" ? readPages(make, send) : send(make);
         };
     });
 }
@@ -120,46 +129,45 @@ function makeCalls(path, texts, ids, send) {
 function segment(value) {
     if (value instanceof CallReference)
         return value;
-    const isId = typeof value === "string" || typeof value === "number";
-    if (!isId || /^\.{0,2}$/.test(String(value)))
+    const text = /string|number/.test(typeof value) ? `${value}` : "";
+    if (/^\.{0,2}$/.test(text))
         throw new TypeError(`${value} is no id.`);
-    return encodeURIComponent(value);
+    return encodeURIComponent(text);
 }
 /** Add values to a query or a form, where lists without files are JSON. */
 function appendAll(form, values) {
     for (const [name, value] of Object.entries(values)) {
         for (const item of form instanceof FormData && !hasFile(value) ? [value] : [value].flat()) {
+            const isRaw = typeof item === "string" || item instanceof Blob;
+            // Dates are JSON without its quotes.
             if (item != null)
-                form.append(name, item instanceof Blob ? item : textOf(item));
+                form.append(name, isRaw ? item : toJson(item).replace(/"$|^"/g, ""));
         }
     }
-}
-function textOf(value) {
-    const plain = value instanceof Date ? value.toJSON() : value;
-    return plain instanceof Object ? toJson(plain) : String(plain);
+    return form;
 }
 function hasFile(value) {
     return [value].flat().some((item) => item instanceof Blob);
 }
 async function* readPages(build, send) {
-    for (let call = build(); call;) {
-        const current = call;
-        const response = (await send(() => current));
-        yield parse(await response.text(), response.status);
+    const call = build();
+    for (let next = call.query; next !== undefined;) {
+        call.query = next;
+        const [rows, link] = (await send(() => call));
+        yield rows;
         // Only the query is followed, as the token is for this service alone.
-        const link = /<[^>?]*(\?[^>]*)>;\s*rel="?next/.exec(response.headers.get("Link") ?? "");
-        call = link && link[1] !== call.query ? { ...call, query: link[1] } : undefined;
+        next = /<[^>?]*(\?[^>]*)>;\s*rel="?next/.exec(link ?? "")?.[1];
+        if (next === call.query)
+            return;
     }
 }
 /** Send what a function calls as one batch; return what it returns, of the answers. */
-async function sendBatch(connection, collections, build, options = {}) {
+async function sendBatch(send, table, build, options = {}) {
     const calls = [];
-    const names = new Map();
     let start;
     const answers = new Promise((resolve) => (start = resolve));
-    let isBuilt = false;
     const record = (make) => {
-        if (isBuilt)
+        if (Object.isFrozen(calls))
             return Promise.reject(new TypeError("A batch makes its calls at once."));
         // An error ends the function that makes the calls, and nothing is sent.
         const call = make();
@@ -172,116 +180,124 @@ async function sendBatch(connection, collections, build, options = {}) {
         names.set(part, `c${place}`);
         return part;
     };
-    const returned = build(makeCollections(collections, record));
-    isBuilt = true;
-    const refer = ({ call, property }) => {
-        if (!names.has(call))
-            throw new TypeError("A reference is to a call of its batch.");
-        return `${names.get(call)}.${property}`;
-    };
-    const replace = (_, value) => value instanceof CallReference ? { $result: refer(value) } : checkNumber(value);
+    names.clear();
+    const returned = build(makeCollections(table, record));
+    Object.freeze(calls);
     const requests = calls.map(({ verb, path, query, body, options }, place) => ({
         id: `c${place}`,
         method: verb,
-        path: path.map((part) => (typeof part === "string" ? part : `{${refer(part)}}`)).join("") + query,
-        body: body && JSON.parse(JSON.stringify(body, replace)),
+        path: path.join("") + query,
+        body,
         ifMatch: options.ifMatch && tagOf(options.ifMatch),
     }));
-    const batch = {
-        verb: "POST",
-        path: ["/batch"],
-        query: "",
-        body: { requests },
-        options,
-        reads: "",
-    };
-    start(connection.send(batch));
+    const body = JSON.parse(toJson({ requests }));
+    names.clear();
+    start(send({ verb: "POST", path: ["/batch"], query: "", body, options, reads: "" }));
     await answers;
     return Promise.all(returned);
 }
-class ServiceConnection {
-    options;
-    storage;
-    token = null;
-    /** How often `onUnauthorized` was called, and whether it still runs. */
-    refusals = 0;
-    isTelling = false;
-    constructor(options) {
-        this.options = options;
-        if (typeof options.storage === "object")
-            this.storage = options.storage;
+/** Return what sends the calls of a client, and knows its token. */
+function connect(options) {
+    let storage = typeof options.storage === "object" ? options.storage : undefined;
+    let token = null;
+    // How often `onUnauthorized` was called; while it runs NaN, which equals nothing.
+    let refusals = 0;
+    async function getToken() {
+        return (await use((storage) => storage.getItem(TOKEN_KEY))) ?? token;
     }
-    async getToken() {
-        return (await this.use((storage) => storage.getItem(TOKEN_KEY))) ?? this.token;
-    }
-    async setToken(token) {
-        await this.use((storage) => token ? storage.setItem(TOKEN_KEY, token) : storage.removeItem(TOKEN_KEY));
-        if (!this.storage && this.options.storage !== "cookie")
-            this.token = token;
+    async function setToken(value) {
+        await use((storage) => value ? storage.setItem(TOKEN_KEY, value) : storage.removeItem(TOKEN_KEY));
+        if (!storage && options.storage !== "cookie")
+            token = value;
     }
     /** Use the storage; one that fails, as in some private windows, is replaced by memory. */
-    async use(action) {
+    async function use(action) {
         try {
-            return this.storage && (await action(this.storage));
+            return storage && (await action(storage));
         }
         catch {
-            this.storage = undefined;
-            return undefined;
+            return (storage = undefined);
         }
+    }
+    /** Forget the token of a call, unless another one has replaced it. */
+    async function forget(call) {
+        if (call.token === (await getToken()))
+            await setToken(null);
     }
     /** Return the absolute URL of a path below the base path. */
-    url(path) {
-        return new URL(this.options.baseUrl.replace(/\/$/, "") + path, globalThis.location?.href).href;
+    function url(path) {
+        return new URL(options.baseUrl.replace(/\/$/, "") + path, globalThis.location?.href).href;
     }
-    async send(call) {
-        const { signal, retries = this.options.retries ?? 2 } = call.options;
-        const refusals = this.isTelling ? -1 : this.refusals;
+    async function send(call) {
+        const { signal, retries = options.retries ?? 2, idempotencyKey } = call.options;
+        const isSafe = call.verb === "GET" || idempotencyKey;
+        const before = refusals;
         for (let attempt = 0;; attempt++) {
             try {
-                return await this.attempt(call);
+                return await answer(call);
             }
             catch (error) {
-                const wait = attempt < retries ? delay(call, error, attempt) : undefined;
-                if (wait === undefined) {
-                    await this.note(call, error, refusals);
+                const { status, retryAfter } = Object(error);
+                const wait = retryAfter ?? (status === 0 || status > 501 ? 2 ** attempt / 4 : Infinity);
+                if (!isSafe || attempt >= retries || wait > LONGEST_WAIT) {
+                    await note(call, error, before);
                     throw error;
                 }
-                await sleep(wait, signal);
+                await sleep(wait * 1000, signal);
             }
         }
     }
-    async attempt(call) {
-        const response = await this.exchange(call);
+    async function answer(call) {
+        const { reads } = call;
+        const response = await exchange(call);
         if (!response.ok)
             throw await errorOf(response);
-        if (call.reads === "pages")
-            return response;
-        if (call.reads === "blob")
-            return response.blob();
+        if (reads === "blob" || reads === "text")
+            return response[reads]();
         const text = await response.text();
-        if (call.reads === "text")
-            return text;
-        const answer = text ? parse(text, response.status) : undefined;
-        if (call.reads === "token")
-            await this.setToken(Object(answer).id ?? null);
-        if (call.reads === "logout")
-            await this.forget(call);
-        return read(call.reads, answer, response.headers.get("ETag"));
+        const found = text ? parse(text, response.status) : undefined;
+        if (reads === "pages")
+            return [found, response.headers.get("Link")];
+        if (reads === "token")
+            await setToken(Object(found).id ?? null);
+        if (reads === "logout")
+            await forget(call);
+        return read(reads, found, response.headers.get("ETag"));
     }
-    async exchange(call) {
-        const { signal, onProgress, timeout = this.options.timeout ?? 30_000 } = call.options;
-        const url = this.url(call.path.map((part) => refuseReference("", part)).join("") + call.query);
-        const request = await this.request(call);
+    async function exchange(call) {
+        const { timeout = options.timeout ?? 30_000, signal, ifMatch, onProgress } = call.options;
+        const address = url(call.path.join("") + call.query);
+        const body = encode(call.body);
+        call.token = await getToken();
+        const headers = {
+            "Content-Type": typeof body === "string" && "application/json",
+            Authorization: call.token,
+            "If-Match": ifMatch && tagOf(ifMatch),
+            "Idempotency-Key": call.options.idempotencyKey,
+            ...call.options.headers,
+        };
         signal?.throwIfAborted();
         const control = new AbortController();
         const abort = () => control.abort();
-        const timer = setTimeout(abort, Math.min(timeout, LONGEST_TIMER));
+        // Timers cannot wait for longer.
+        const timer = setTimeout(abort, Math.min(timeout, 2 ** 31 - 1));
         signal?.addEventListener("abort", abort);
+        const request = {
+            method: call.verb,
+            headers: Object.entries(headers).filter(([, value]) => value),
+            body,
+            credentials: options.storage === "cookie" ? "include" : "omit",
+            // The token and the body are for this address alone.
+            redirect: "error",
+            signal: control.signal,
+        };
         try {
-            const exchange = onProgress && "XMLHttpRequest" in globalThis ? fetchWithProgress(onProgress) : fetch;
-            const response = await exchange(url, { ...request, signal: control.signal });
-            // The content may end late, too.
-            return new Response(EMPTY.includes(response.status) ? null : await response.blob(), response);
+            const response = await (onProgress && "XMLHttpRequest" in globalThis
+                ? upload(address, request, onProgress)
+                : fetch(address, request));
+            // The content may end late, too; responses of these statuses have none.
+            const isEmpty = [204, 205, 304].includes(response.status);
+            return new Response(isEmpty ? null : await response.blob(), response);
         }
         catch (error) {
             signal?.throwIfAborted();
@@ -294,51 +310,19 @@ class ServiceConnection {
             signal?.removeEventListener("abort", abort);
         }
     }
-    async request(call) {
-        const { verb, body, options } = call;
-        const token = (call.token = await this.getToken());
-        const content = encode(body);
-        const headers = {
-            ...(typeof content === "string" && { "Content-Type": "application/json" }),
-            ...(token && { Authorization: token }),
-            ...(options.ifMatch && { "If-Match": tagOf(options.ifMatch) }),
-            ...(options.idempotencyKey && { "Idempotency-Key": options.idempotencyKey }),
-            ...options.headers,
-        };
-        const credentials = this.options.storage === "cookie" ? "include" : "omit";
-        return {
-            method: verb,
-            headers,
-            credentials,
-            // The token and the body are for this address alone.
-            redirect: "error",
-            ...(content !== undefined && { body: content }),
-        };
-    }
     /** Forget a token that is not valid, and tell that a call was refused. */
-    async note(call, error, refusals) {
-        if (!(error instanceof ApiError && UNAUTHORIZED.includes(error.code)))
+    async function note(call, error, before) {
+        if (!UNAUTHORIZED.includes(error?.code))
             return;
         if (error.code === "INVALID_TOKEN" || call.reads === "logout")
-            await this.forget(call);
-        if (refusals === this.refusals)
-            void this.tell(error);
+            await forget(call);
+        if (refusals !== before)
+            return;
+        refusals = NaN;
+        const told = (async () => options.onUnauthorized?.(error))();
+        void told.finally(() => (refusals = before + 1));
     }
-    /** Forget the token of a call, unless another one has replaced it. */
-    async forget({ token }) {
-        if (token === (await this.getToken()))
-            await this.setToken(null);
-    }
-    async tell(error) {
-        this.refusals++;
-        this.isTelling = true;
-        try {
-            await this.options.onUnauthorized?.(error);
-        }
-        finally {
-            this.isTelling = false;
-        }
-    }
+    return { getToken, setToken, url, send };
 }
 function parse(text, status) {
     try {
@@ -350,8 +334,8 @@ function parse(text, status) {
 }
 /** Return what is made of an answer's JSON; rows keep their tag. */
 function read(reads, answer, tag) {
-    if (reads === "nothing" || reads === "logout")
-        return undefined;
+    if (reads === "nothing")
+        return;
     if (reads === "count" || reads === "exists")
         return Object(answer)[reads];
     if (tag && answer instanceof Object)
@@ -365,98 +349,65 @@ function tagOf(row) {
     return tag;
 }
 async function errorOf(response) {
-    const error = (await response.json().catch(() => null))?.error ?? {};
-    const message = error.message ?? `The service answered ${response.status}.`;
-    return new ApiError(response.status, error.code, message, error.details ?? {}, secondsUntil(response.headers.get("Retry-After")));
+    const { status, headers } = response;
+    const error = Object((await response.json().catch(() => null))?.error);
+    const message = error.message ?? `The service answered ${status}.`;
+    const wait = headers.get("Retry-After") ?? "";
+    // Without seconds, it is a date; 0 is taken for one that is past.
+    const seconds = Math.max(0, Number(wait) || (Date.parse(wait) - Date.now()) / 1000);
+    const retryAfter = seconds >= 0 ? seconds : undefined;
+    return new ApiError(status, error.code, message, error.details ?? {}, retryAfter);
 }
-/** Return the seconds that `Retry-After` says, which may be a date. */
-function secondsUntil(wait) {
-    if (!wait)
-        return undefined;
-    const seconds = /^\d+$/.test(wait) ? Number(wait) : (Date.parse(wait) - Date.now()) / 1000;
-    return seconds >= 0 ? seconds : seconds < 0 ? 0 : undefined;
-}
-/** Return the milliseconds after which a call is repeated, or undefined if it is not. */
-function delay({ verb, options }, error, attempt) {
-    if (!(error instanceof ApiError) || (verb !== "GET" && !options.idempotencyKey))
-        return undefined;
-    const { status, retryAfter } = error;
-    const wait = retryAfter ?? (status === 0 || status > 501 ? 2 ** attempt / 4 : Infinity);
-    return wait <= LONGEST_WAIT ? wait * 1000 : undefined;
-}
-function sleep(milliseconds, signal) {
+function sleep(time, signal) {
     return new Promise((resolve, reject) => {
         signal?.throwIfAborted();
-        const stop = () => {
-            clearTimeout(timer);
-            reject(signal.reason);
-        };
-        const timer = setTimeout(() => {
-            signal?.removeEventListener("abort", stop);
-            resolve();
-        }, milliseconds);
-        signal?.addEventListener("abort", stop);
+        const timer = setTimeout(resolve, time);
+        const stop = () => reject((clearTimeout(timer), signal.reason));
+        signal?.addEventListener("abort", stop, { once: true });
     });
 }
-/** Return a function like `fetch` that tells how much of the body is sent, which `fetch` cannot. */
-function fetchWithProgress(onProgress) {
-    return async (url, { method, headers, body, credentials, signal }) => {
-        const request = new XMLHttpRequest();
-        request.open(method, url);
-        request.responseType = "blob";
-        request.withCredentials = credentials === "include";
-        for (const [name, value] of Object.entries(headers))
-            request.setRequestHeader(name, value);
-        request.upload.onprogress = ({ loaded, total }) => onProgress(loaded, total);
-        signal?.addEventListener("abort", () => request.abort());
-        request.send(body);
-        await new Promise((resolve) => (request.onloadend = resolve));
-        if (!request.status)
-            throw new TypeError("the connection was closed");
-        if (request.responseURL !== url)
-            throw new TypeError("the service redirects");
-        const lines = request.getAllResponseHeaders().matchAll(/^(\w[^:]*): *(.*)$/gm);
-        const given = [...lines].map(([, name, value]) => [name, value]);
-        const content = EMPTY.includes(request.status) ? null : request.response;
-        return new Response(content, { status: request.status, headers: given });
+/** Do what `fetch` does, and tell how much of the body is sent, which `fetch` cannot. */
+async function upload(url, { method, headers, body, credentials, signal }, onProgress) {
+    const request = new XMLHttpRequest();
+    request.open(method, url);
+    request.responseType = "blob";
+    request.withCredentials = credentials === "include";
+    for (const header of headers)
+        request.setRequestHeader(...header);
+    request.upload.onprogress = ({ loaded, total }) => onProgress(loaded, total);
+    signal.addEventListener("abort", () => request.abort());
+    request.send(body);
+    await new Promise((resolve) => (request.onloadend = resolve));
+    // There is no address after an error, and another one after a redirect.
+    if (request.responseURL !== url)
+        throw new TypeError("no answer");
+    return {
+        status: request.status,
+        headers: ["ETag", "Retry-After"].map((name) => [name, request.getResponseHeader(name) ?? ""]),
+        blob: async () => request.response,
     };
 }
 /** Return a body as it is sent: JSON, a form if it is an object with a file, or what it is. */
 function encode(body) {
-    const raw = [FormData, Blob, ArrayBuffer].some((kind) => body instanceof kind);
-    if (body === undefined || raw || ArrayBuffer.isView(body))
+    if (body === undefined)
+        return null;
+    const isRaw = [FormData, Blob, ArrayBuffer].some((kind) => body instanceof kind);
+    if (isRaw || ArrayBuffer.isView(body))
         return body;
     if (!Object.values(body ?? {}).some(hasFile))
         return toJson(body);
-    const form = new FormData();
-    appendAll(form, body);
-    return form;
+    return appendAll(new FormData(), body);
 }
-/** Return JSON of a value, of which each part is checked. */
-function toJson(value, check = refuseReference) {
-    return JSON.stringify(value, check);
-}
-function refuseReference(_, value) {
-    if (value instanceof CallReference)
-        throw new TypeError("A reference is for a batch.");
-    return checkNumber(value);
-}
-/** Refuse numbers that JSON has not: they would be null. */
-function checkNumber(value) {
-    if (typeof value === "number" && !Number.isFinite(value))
-        throw new TypeError(`${value} is no number of JSON.`);
-    return value;
-}
-/** Refuse undefined in a condition: without it, all rows would be selected. */
-function checkCondition(name, value) {
-    if (value === undefined)
-        throw new TypeError(`The condition on ${name} is undefined.`);
-    return refuseReference(name, value);
-}
-function checkFilter(name, value) {
-    if (name === "where" && value !== undefined)
-        toJson(value, checkCondition);
-    return refuseReference(name, value);
+/** Return JSON; numbers that it has not would be null, and a condition without a value, none. */
+function toJson(value, isCondition = false) {
+    return JSON.stringify(value, (name, part) => {
+        const isNumber = typeof part === "number";
+        if (isNumber ? !Number.isFinite(part) : isCondition && part === undefined)
+            throw new TypeError(`${name} is ${part}.`);
+        if (name === "where" && part)
+            toJson(part, true);
+        return part;
+    });
 }
 function mapValues(values, change) {
     return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));

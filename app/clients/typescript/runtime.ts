@@ -11,7 +11,7 @@ export interface ClientOptions {
    * Called when the service refuses a call because its token is missing or no longer valid: once
    * for the calls of one moment, and not for its own.
    */
-  onUnauthorized?: (error: ApiError) => void | Promise<void>;
+  onUnauthorized?: (error: ApiError) => unknown;
   /** Milliseconds until an attempt is given up; by default 30,000. */
   timeout?: number;
   /** How often a call that is safe to repeat is repeated; by default 2. */
@@ -94,12 +94,28 @@ export function result<T extends object, P extends keyof T & string>(
   return new CallReference(call, property) as unknown as T[P];
 }
 
+/** The names of the calls of a batch while it is made. */
+const names = new Map<unknown, string>();
+
 class CallReference {
   declare readonly call: Promise<unknown>;
   declare readonly property: string;
 
   constructor(call: Promise<unknown>, property: string) {
     Object.assign(this, { call, property });
+  }
+
+  get name(): string {
+    if (!names.has(this.call)) throw new TypeError("A reference is to a call of its batch.");
+    return `${names.get(this.call)}.${this.property}`;
+  }
+
+  /** Return the reference as it is in paths, and in bodies. */
+  toString(): string {
+    return `{${this.name}}`;
+  }
+  toJSON(): object {
+    return { $result: this.name };
   }
 }
 
@@ -115,6 +131,14 @@ interface PendingCall {
   /** The token that it was sent with. */
   token?: string | null;
 }
+
+/** A request, and what of an answer is used, as `fetch` has them. */
+type SentRequest = RequestInit & {
+  method: string;
+  headers: [string, string][];
+  signal: AbortSignal;
+};
+type Received = { status: number; headers: [string, string][]; blob(): Promise<Blob> };
 
 type SendCall = (build: () => PendingCall) => Promise<unknown>;
 type BatchAnswers = { responses: { body: unknown; etag: string | null }[] };
@@ -170,8 +194,6 @@ const RELATED_ROW: Record<string, string> = {
   delete: "DELETE / >nothing",
 };
 const TOKEN_KEY = "access_token";
-// Statuses whose responses have no content.
-const EMPTY = [204, 205, 304];
 // The longest time, in seconds, that a call waits before it is repeated.
 const LONGEST_WAIT = 30;
 const UNAUTHORIZED = ["AUTHORIZATION_REQUIRED", "INVALID_TOKEN", "ACCESS_TOKEN_REQUIRED"];
@@ -180,27 +202,25 @@ const tags = new WeakMap<object, string>();
 
 function makeClient(
   options: ClientOptions,
-  collections: Record<string, CollectionCalls>,
+  table: Record<string, CollectionCalls>,
   logins: Record<string, string> = {},
 ): object {
-  const connection = new ServiceConnection(options);
+  const { send, url, ...tokens } = connect(options);
   return {
-    ...makeCollections(collections, async (build) => connection.send(build())),
-    batch: (build: BatchBuilder, options?: CallOptions) =>
-      sendBatch(connection, collections, build, options),
-    loginUrl: (provider: string) => new URL(logins[provider]!, connection.url("/")).href,
-    getToken: () => connection.getToken(),
-    setToken: (token: string | null) => connection.setToken(token),
+    ...makeCollections(table, async (build) => send(build())),
+    batch: sendBatch.bind(null, send, table),
+    loginUrl: (provider: string) => new URL(logins[provider]!, url("/")).href,
+    ...tokens,
   };
 }
 
-function makeCollections(collections: Record<string, CollectionCalls>, send: SendCall): object {
-  return mapValues(collections, ({ path, rows, relations = {}, own = {}, below = {} }) => ({
+function makeCollections(table: Record<string, CollectionCalls>, send: SendCall): object {
+  return mapValues(table, ({ path, rows, relations = {}, own = {}, below = {} }) => ({
     ...makeCalls(path, { ...(rows && ROWS), ...own }, [], send),
     ...mapValues(relations, (text) => {
       const [kind, name] = text.split(" ");
-      const calls = kind === "one" ? RELATED_ROW : RELATED;
-      return (id: unknown) => makeCalls(`${path}/{id}/${name}`, calls, [id], send);
+      const texts = kind === "one" ? RELATED_ROW : RELATED;
+      return (id: unknown) => makeCalls(`${path}/{id}/${name}`, texts, [id], send);
     }),
     ...mapValues(below, (texts) => (id: unknown) => makeCalls(path, texts, [id], send)),
   }));
@@ -213,8 +233,8 @@ function makeCalls(
   send: SendCall,
 ): object {
   return mapValues(texts, (text) => {
-    const [call = "", reads = ""] = text.split(" >");
-    const [verb = "", below = "", ...words] = call.split(" ");
+    const [call, reads = ""] = text.split(" >") as [string, string?];
+    const [verb, below, ...words] = call.split(" ") as [string, string, ...string[]];
     const parts = (path + below).replace(/\/$/, "").split(/\{[^}]+\}/);
     const build = (values: unknown[]): PendingCall => {
       const path = parts.flatMap((text, place) =>
@@ -226,11 +246,10 @@ function makeCalls(
         const value = values.shift();
         if (word === "body") body = value;
         else if (word === "query") appendAll(query, value ?? {});
-        else if (value !== undefined)
-          query.set(word, JSON.stringify(checkFilter(word, value), checkFilter));
+        else if (value !== undefined) query.set(word, toJson(value, word === "where"));
       }
       const options = (values.shift() ?? {}) as CallOptions;
-      return { verb, path, query: `?${query}`.replace(/\?$/, ""), body, options, reads };
+      return { verb, path, query: String(query) && `?${query}`, body, options, reads };
     };
     return (...given: unknown[]) => {
       const make = (): PendingCall => build([...ids, ...given]);
@@ -242,23 +261,21 @@ function makeCalls(
 /** Return an argument as a segment of a path, which leads nowhere else. */
 function segment(value: unknown): string | CallReference {
   if (value instanceof CallReference) return value;
-  const text = ["string", "number"].includes(typeof value) ? `${value}` : "";
+  const text = /string|number/.test(typeof value) ? `${value}` : "";
   if (/^\.{0,2}$/.test(text)) throw new TypeError(`${value} is no id.`);
   return encodeURIComponent(text);
 }
 
 /** Add values to a query or a form, where lists without files are JSON. */
-function appendAll(form: URLSearchParams | FormData, values: object): void {
+function appendAll<T extends URLSearchParams | FormData>(form: T, values: object): T {
   for (const [name, value] of Object.entries(values)) {
     for (const item of form instanceof FormData && !hasFile(value) ? [value] : [value].flat()) {
-      if (item != null) form.append(name, item instanceof Blob ? (item as never) : textOf(item));
+      const isRaw = typeof item === "string" || item instanceof Blob;
+      // Dates are JSON without its quotes.
+      if (item != null) form.append(name, isRaw ? item as never : toJson(item).replace(/"$|^"/g, ""));
     }
   }
-}
-
-/** Return a text as it is, dates as texts, and all else in JSON. */
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : toJson(value).replace(/^"|"$/g, "");
+  return form;
 }
 
 function hasFile(value: unknown): boolean {
@@ -266,30 +283,29 @@ function hasFile(value: unknown): boolean {
 }
 
 async function* readPages(build: () => PendingCall, send: SendCall): AsyncGenerator<unknown> {
-  for (let call: PendingCall | undefined = build(); call;) {
-    const current = call;
-    const response = (await send(() => current)) as Response;
-    yield parse(await response.text(), response.status);
+  const call = build();
+  for (let next: string | undefined = call.query; next !== undefined;) {
+    call.query = next;
+    const [rows, link] = (await send(() => call)) as [unknown, string | null];
+    yield rows;
     // Only the query is followed, as the token is for this service alone.
-    const link = /<[^>?]*(\?[^>]*)>;\s*rel="?next/.exec(response.headers.get("Link") ?? "");
-    call = link && link[1] !== call.query ? { ...call, query: link[1]! } : undefined;
+    next = /<[^>?]*(\?[^>]*)>;\s*rel="?next/.exec(link ?? "")?.[1];
+    if (next === call.query) return;
   }
 }
 
 /** Send what a function calls as one batch; return what it returns, of the answers. */
 async function sendBatch(
-  connection: ServiceConnection,
-  collections: Record<string, CollectionCalls>,
+  send: (call: PendingCall) => Promise<unknown>,
+  table: Record<string, CollectionCalls>,
   build: BatchBuilder,
   options: CallOptions = {},
 ): Promise<unknown[]> {
   const calls: PendingCall[] = [];
-  const names = new Map<unknown, string>();
   let start!: (answers: unknown) => void;
   const answers = new Promise<unknown>((resolve) => (start = resolve));
-  let isBuilt = false;
   const record = (make: () => PendingCall): Promise<unknown> => {
-    if (isBuilt) return Promise.reject(new TypeError("A batch makes its calls at once."));
+    if (Object.isFrozen(calls)) return Promise.reject(new TypeError("A batch makes its calls at once."));
     // An error ends the function that makes the calls, and nothing is sent.
     const call = make();
     const place = calls.push(call) - 1;
@@ -301,75 +317,72 @@ async function sendBatch(
     names.set(part, `c${place}`);
     return part;
   };
-  const returned = build(makeCollections(collections, record));
-  isBuilt = true;
-  const refer = ({ call, property }: CallReference): string => {
-    if (!names.has(call)) throw new TypeError("A reference is to a call of its batch.");
-    return `${names.get(call)}.${property}`;
-  };
-  const replace = (name: string, value: unknown): unknown =>
-    value instanceof CallReference ? { $result: refer(value) } : check(name, value);
+  names.clear();
+  const returned = build(makeCollections(table, record));
+  Object.freeze(calls);
   const requests = calls.map(({ verb, path, query, body, options }, place) => ({
     id: `c${place}`,
     method: verb,
-    path:
-      path.map((part) => (typeof part === "string" ? part : `{${refer(part)}}`)).join("") + query,
-    body: body && JSON.parse(JSON.stringify(body, replace)),
+    path: path.join("") + query,
+    body,
     ifMatch: options.ifMatch && tagOf(options.ifMatch),
   }));
-  const body = { requests };
-  start(connection.send({ verb: "POST", path: ["/batch"], query: "", body, options, reads: "" }));
+  const body = JSON.parse(toJson({ requests }));
+  names.clear();
+  start(send({ verb: "POST", path: ["/batch"], query: "", body, options, reads: "" }));
   await answers;
   return Promise.all(returned);
 }
 
-class ServiceConnection {
-  private readonly options: ClientOptions;
-  private storage: TokenStorage | undefined;
-  private token: string | null = null;
-  /** How often `onUnauthorized` was called; while it runs NaN, which equals nothing. */
-  private refusals = 0;
+/** Return what sends the calls of a client, and knows its token. */
+function connect(options: ClientOptions) {
+  let storage = typeof options.storage === "object" ? options.storage : undefined;
+  let token: string | null = null;
+  // How often `onUnauthorized` was called; while it runs NaN, which equals nothing.
+  let refusals = 0;
 
-  constructor(options: ClientOptions) {
-    this.options = options;
-    if (typeof options.storage === "object") this.storage = options.storage;
+  async function getToken(): Promise<string | null> {
+    return (await use((storage) => storage.getItem(TOKEN_KEY))) ?? token;
   }
 
-  async getToken(): Promise<string | null> {
-    return (await this.use((storage) => storage.getItem(TOKEN_KEY))) ?? this.token;
-  }
-
-  async setToken(token: string | null): Promise<void> {
-    await this.use((storage) =>
-      token ? storage.setItem(TOKEN_KEY, token) : storage.removeItem(TOKEN_KEY),
+  async function setToken(value: string | null): Promise<void> {
+    await use((storage) =>
+      value ? storage.setItem(TOKEN_KEY, value) : storage.removeItem(TOKEN_KEY),
     );
-    if (!this.storage && this.options.storage !== "cookie") this.token = token;
+    if (!storage && options.storage !== "cookie") token = value;
   }
 
   /** Use the storage; one that fails, as in some private windows, is replaced by memory. */
-  private async use<T>(action: (storage: TokenStorage) => T | Promise<T>): Promise<T | undefined> {
+  async function use<T>(action: (storage: TokenStorage) => T | Promise<T>): Promise<T | undefined> {
     try {
-      return this.storage && (await action(this.storage));
+      return storage && (await action(storage));
     } catch {
-      return (this.storage = undefined);
+      return (storage = undefined);
     }
   }
 
-  /** Return the absolute URL of a path below the base path. */
-  url(path: string): string {
-    return new URL(this.options.baseUrl.replace(/\/$/, "") + path, globalThis.location?.href).href;
+  /** Forget the token of a call, unless another one has replaced it. */
+  async function forget(call: PendingCall): Promise<void> {
+    if (call.token === (await getToken())) await setToken(null);
   }
 
-  async send(call: PendingCall): Promise<unknown> {
-    const { signal, retries = this.options.retries ?? 2 } = call.options;
-    const refusals = this.refusals;
+  /** Return the absolute URL of a path below the base path. */
+  function url(path: string): string {
+    return new URL(options.baseUrl.replace(/\/$/, "") + path, globalThis.location?.href).href;
+  }
+
+  async function send(call: PendingCall): Promise<unknown> {
+    const { signal, retries = options.retries ?? 2, idempotencyKey } = call.options;
+    const isSafe = call.verb === "GET" || idempotencyKey;
+    const before = refusals;
     for (let attempt = 0; ; attempt++) {
       try {
-        return await this.attempt(call);
+        return await answer(call);
       } catch (error) {
-        const wait = attempt < retries ? delay(call, error, attempt) : Infinity;
-        if (wait > LONGEST_WAIT) {
-          await this.note(call, error, refusals);
+        const { status, retryAfter } = Object(error) as Partial<ApiError>;
+        const wait = retryAfter ?? (status === 0 || status! > 501 ? 2 ** attempt / 4 : Infinity);
+        if (!isSafe || attempt >= retries || wait > LONGEST_WAIT) {
+          await note(call, error as ApiError, before);
           throw error;
         }
         await sleep(wait * 1000, signal);
@@ -377,35 +390,53 @@ class ServiceConnection {
     }
   }
 
-  private async attempt(call: PendingCall): Promise<unknown> {
-    const response = await this.exchange(call);
+  async function answer(call: PendingCall): Promise<unknown> {
+    const { reads } = call;
+    const response = await exchange(call);
     if (!response.ok) throw await errorOf(response);
-    if (call.reads === "pages") return response;
-    if (call.reads === "blob") return response.blob();
+    if (reads === "blob" || reads === "text") return response[reads]();
     const text = await response.text();
-    if (call.reads === "text") return text;
-    const answer = text ? parse(text, response.status) : undefined;
-    if (call.reads === "token") await this.setToken(Object(answer).id ?? null);
-    if (call.reads === "logout") await this.forget(call);
-    return read(call.reads, answer, response.headers.get("ETag"));
+    const found = text ? parse(text, response.status) : undefined;
+    if (reads === "pages") return [found, response.headers.get("Link")];
+    if (reads === "token") await setToken(Object(found).id ?? null);
+    if (reads === "logout") await forget(call);
+    return read(reads, found, response.headers.get("ETag"));
   }
 
-  private async exchange(call: PendingCall): Promise<Response> {
-    const { signal, onProgress, timeout = this.options.timeout ?? 30_000 } = call.options;
-    const url = this.url(call.path.map((part) => check("", part)).join("") + call.query);
-    const request = await this.request(call);
+  async function exchange(call: PendingCall): Promise<Response> {
+    const { timeout = options.timeout ?? 30_000, signal, ifMatch, onProgress } = call.options;
+    const address = url(call.path.join("") + call.query);
+    const body = encode(call.body);
+    call.token = await getToken();
+    const headers = {
+      "Content-Type": typeof body === "string" && "application/json",
+      Authorization: call.token,
+      "If-Match": ifMatch && tagOf(ifMatch),
+      "Idempotency-Key": call.options.idempotencyKey,
+      ...call.options.headers,
+    };
     signal?.throwIfAborted();
     const control = new AbortController();
     const abort = (): void => control.abort();
     // Timers cannot wait for longer.
     const timer = setTimeout(abort, Math.min(timeout, 2 ** 31 - 1));
     signal?.addEventListener("abort", abort);
+    const request: SentRequest = {
+      method: call.verb,
+      headers: Object.entries(headers).filter(([, value]) => value) as [string, string][],
+      body,
+      credentials: options.storage === "cookie" ? "include" : "omit",
+      // The token and the body are for this address alone.
+      redirect: "error",
+      signal: control.signal,
+    };
     try {
-      const init = { ...request, signal: control.signal };
-      const isUpload = onProgress && "XMLHttpRequest" in globalThis;
-      const response = await (isUpload ? upload(url, init, onProgress) : fetch(url, init));
-      // The content may end late, too.
-      return new Response(EMPTY.includes(response.status) ? null : await response.blob(), response);
+      const response = await (onProgress && "XMLHttpRequest" in globalThis
+        ? upload(address, request, onProgress)
+        : fetch(address, request));
+      // The content may end late, too; responses of these statuses have none.
+      const isEmpty = [204, 205, 304].includes(response.status);
+      return new Response(isEmpty ? null : await response.blob(), response);
     } catch (error) {
       signal?.throwIfAborted();
       if (control.signal.aborted)
@@ -417,36 +448,17 @@ class ServiceConnection {
     }
   }
 
-  private async request(call: PendingCall): Promise<RequestInit> {
-    const { verb, body, options } = call;
-    const token = (call.token = await this.getToken());
-    const content = encode(body);
-    const headers = {
-      ...(typeof content === "string" && { "Content-Type": "application/json" }),
-      ...(token && { Authorization: token }),
-      ...(options.ifMatch && { "If-Match": tagOf(options.ifMatch) }),
-      ...(options.idempotencyKey && { "Idempotency-Key": options.idempotencyKey }),
-      ...options.headers,
-    };
-    const credentials = this.options.storage === "cookie" ? "include" : "omit";
-    // The token and the body are for this address alone.
-    return { method: verb, headers, credentials, redirect: "error", body: content ?? null };
-  }
-
   /** Forget a token that is not valid, and tell that a call was refused. */
-  private async note(call: PendingCall, error: unknown, refusals: number): Promise<void> {
-    if (!(error instanceof ApiError && UNAUTHORIZED.includes(error.code!))) return;
-    if (error.code === "INVALID_TOKEN" || call.reads === "logout") await this.forget(call);
-    if (refusals !== this.refusals) return;
-    this.refusals = NaN;
-    const tell = async (): Promise<void> => this.options.onUnauthorized?.(error);
-    void tell().finally(() => (this.refusals = refusals + 1));
+  async function note(call: PendingCall, error: ApiError, before: number): Promise<void> {
+    if (!UNAUTHORIZED.includes(error?.code!)) return;
+    if (error.code === "INVALID_TOKEN" || call.reads === "logout") await forget(call);
+    if (refusals !== before) return;
+    refusals = NaN;
+    const told = (async () => options.onUnauthorized?.(error))();
+    void told.finally(() => (refusals = before + 1));
   }
 
-  /** Forget the token of a call, unless another one has replaced it. */
-  private async forget({ token }: PendingCall): Promise<void> {
-    if (token === (await this.getToken())) await this.setToken(null);
-  }
+  return { getToken, setToken, url, send };
 }
 
 function parse(text: string, status: number) {
@@ -459,7 +471,7 @@ function parse(text: string, status: number) {
 
 /** Return what is made of an answer's JSON; rows keep their tag. */
 function read(reads: string, answer: unknown, tag: string | null): unknown {
-  if (reads === "nothing" || reads === "logout") return undefined;
+  if (reads === "nothing") return;
   if (reads === "count" || reads === "exists") return Object(answer)[reads];
   if (tag && answer instanceof Object) tags.set(answer, tag);
   return answer;
@@ -473,7 +485,7 @@ function tagOf(row: object | string): string {
 
 async function errorOf(response: Response): Promise<ApiError> {
   const { status, headers } = response;
-  const error = (await response.json().catch(() => null))?.error ?? {};
+  const error = Object((await response.json().catch(() => null))?.error);
   const message = error.message ?? `The service answered ${status}.`;
   const wait = headers.get("Retry-After") ?? "";
   // Without seconds, it is a date; 0 is taken for one that is past.
@@ -482,21 +494,10 @@ async function errorOf(response: Response): Promise<ApiError> {
   return new ApiError(status, error.code, message, error.details ?? {}, retryAfter);
 }
 
-/** Return the seconds after which a call is repeated. */
-function delay(
-  { verb, options }: PendingCall,
-  error: unknown,
-  attempt: number,
-): number {
-  if (!(error instanceof ApiError) || (verb !== "GET" && !options.idempotencyKey)) return Infinity;
-  const { status, retryAfter } = error;
-  return retryAfter ?? (status === 0 || status > 501 ? 2 ** attempt / 4 : Infinity);
-}
-
-function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+function sleep(time: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
-    const timer = setTimeout(resolve, milliseconds);
+    const timer = setTimeout(resolve, time);
     const stop = (): void => reject((clearTimeout(timer), signal!.reason));
     signal?.addEventListener("abort", stop, { once: true });
   });
@@ -505,56 +506,45 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
 /** Do what `fetch` does, and tell how much of the body is sent, which `fetch` cannot. */
 async function upload(
   url: string,
-  { method, headers, body, credentials, signal }: RequestInit,
+  { method, headers, body, credentials, signal }: SentRequest,
   onProgress: (sent: number, total: number) => void,
-): Promise<Response> {
-    const request = new XMLHttpRequest();
-    request.open(method!, url);
-    request.responseType = "blob";
-    request.withCredentials = credentials === "include";
-    for (const [name, value] of Object.entries(headers!)) request.setRequestHeader(name, value);
-    request.upload.onprogress = ({ loaded, total }) => onProgress(loaded, total);
-    signal?.addEventListener("abort", () => request.abort());
-    request.send(body as XMLHttpRequestBodyInit);
-    await new Promise((resolve) => (request.onloadend = resolve));
-    // There is no address after an error, and another one after a redirect.
-    if (request.responseURL !== url) throw new TypeError("no answer");
-    const { status, response } = request;
-    const lines = request.getAllResponseHeaders().trim().split("\r\n");
-    const given = lines.map((line) => line.split(/: (.*)/, 2) as [string, string]);
-    return new Response(EMPTY.includes(status) ? null : response, { status, headers: given });
+): Promise<Received> {
+  const request = new XMLHttpRequest();
+  request.open(method, url);
+  request.responseType = "blob";
+  request.withCredentials = credentials === "include";
+  for (const header of headers) request.setRequestHeader(...header);
+  request.upload.onprogress = ({ loaded, total }) => onProgress(loaded, total);
+  signal.addEventListener("abort", () => request.abort());
+  request.send(body as XMLHttpRequestBodyInit);
+  await new Promise((resolve) => (request.onloadend = resolve));
+  // There is no address after an error, and another one after a redirect.
+  if (request.responseURL !== url) throw new TypeError("no answer");
+  return {
+    status: request.status,
+    headers: ["ETag", "Retry-After"].map((name) => [name, request.getResponseHeader(name) ?? ""]),
+    blob: async () => request.response,
+  };
 }
 
 /** Return a body as it is sent: JSON, a form if it is an object with a file, or what it is. */
-function encode(body: unknown): BodyInit | undefined {
-  const raw = [FormData, Blob, ArrayBuffer].some((kind) => body instanceof kind);
-  if (body === undefined || raw || ArrayBuffer.isView(body)) return body as BodyInit | undefined;
+function encode(body: unknown): BodyInit | null {
+  if (body === undefined) return null;
+  const isRaw = [FormData, Blob, ArrayBuffer].some((kind) => body instanceof kind);
+  if (isRaw || ArrayBuffer.isView(body)) return body as BodyInit;
   if (!Object.values(body ?? {}).some(hasFile)) return toJson(body);
-  const form = new FormData();
-  appendAll(form, body as object);
-  return form;
+  return appendAll(new FormData(), body as object);
 }
 
-function toJson(value: unknown): string {
-  return JSON.stringify(value, check);
-}
-
-/** Refuse what JSON has not, and would write as null. */
-function check<T>(name: string, value: T): T {
-  if (value instanceof CallReference) throw new TypeError("A reference is for a batch.");
-  if (typeof value === "number" && !Number.isFinite(value))
-    throw new TypeError(`${name} is ${value}.`);
-  return value;
-}
-
-/** Refuse undefined in `where`: without the condition, all rows would be selected. */
-function checkFilter<T>(name: string, value: T): T {
-  if (name === "where" && value)
-    JSON.stringify(value, (name, part) => {
-      if (part === undefined) throw new TypeError(`${name} is undefined.`);
-      return part;
-    });
-  return check(name, value);
+/** Return JSON; numbers that it has not would be null, and a condition without a value, none. */
+function toJson(value: unknown, isCondition = false): string {
+  return JSON.stringify(value, (name, part) => {
+    const isNumber = typeof part === "number";
+    if (isNumber ? !Number.isFinite(part) : isCondition && part === undefined)
+      throw new TypeError(`${name} is ${part}.`);
+    if (name === "where" && part) toJson(part, true);
+    return part;
+  });
 }
 
 function mapValues<T, R>(values: Record<string, T>, change: (value: T) => R): Record<string, R> {
