@@ -12,6 +12,7 @@ from tests.support.ports import free_port
 from tests.support.shop import JSON, Shops
 
 from .applications import everything, served
+from .hostile import hostile_service
 from .unreliable import unreliable_service
 
 pytestmark = pytest.mark.live
@@ -178,6 +179,41 @@ def test_calls_that_are_safe_are_repeated_and_none_waits_for_ever(compiled):
     assert seen["closed"] == [0, "NETWORK_ERROR", None]
     assert seen["odd"] == [[200, None, None], [502, None, None]]
     assert seen["pages"] == [[1, ""], [2, "skip=1"]]
+
+
+def test_a_client_survives_a_hostile_service_and_storage(compiled):
+    with hostile_service() as other, hostile_service() as server:
+        server.other = other.url
+        seen = run_in_node(compiled.folder / "built", "hostile", f"{server.url}/api")
+
+    # No redirect is followed, so that no other service gets the token or the body.
+    assert seen["moved"] == [[0, "NETWORK_ERROR"]] * 3
+    assert other.calls == {}
+    assert server.calls["/products"] == 2
+    # Dates of `Retry-After`: one that is past, and one that is far.
+    assert seen["dated"] == [{}, [503, ""]]
+    assert (seen["stopped"].split(":")[0], seen["waited"]) == ("AbortError", True)
+    # The link to the next page leads to the same page.
+    assert (seen["pages"], seen["html"]) == ([[1], [1]], [200, None])
+    assert seen["values"] == [
+        {"filter": ['{"where":{"created":"1970-01-01T00:00:00.000Z"}}']},
+        "TypeError: title is undefined.",
+        "TypeError: title is undefined.",
+        "TypeError: id is undefined.",
+        "TypeError: title is NaN.",
+        "TypeError: Do not know how to serialize a BigInt",
+        "TypeError: [object Object] is no id.",
+        {"filter": ["{}"]},
+    ]
+    assert seen["polluted"] == [["__proto__", "id"], None]
+    assert seen["refused"] == {
+        "calls": [[401, "INVALID_TOKEN"]] * 3,
+        "once": 1,
+        "later": 2,
+        "kept": "new",
+        "loggedOut": None,
+    }
+    assert seen["storage"] == ["a token"] * 6
 
 
 def test_a_browser_uploads_with_progress_and_a_cookie(run_in_browser, sqlite_url, api, tmp_path):

@@ -219,11 +219,6 @@ function connect(options) {
             return (storage = undefined);
         }
     }
-    /** Forget the token of a call, unless another one has replaced it. */
-    async function forget(call) {
-        if (call.token === (await getToken()))
-            await setToken(null);
-    }
     /** Return the absolute URL of a path below the base path. */
     function url(path) {
         return new URL(options.baseUrl.replace(/\/$/, "") + path, globalThis.location?.href).href;
@@ -260,8 +255,8 @@ function connect(options) {
             return [found, response.headers.get("Link")];
         if (reads === "token")
             await setToken(Object(found).id ?? null);
-        if (reads === "logout")
-            await forget(call);
+        if (reads === "logout" && call.token === (await getToken()))
+            await setToken(null);
         return read(reads, found, response.headers.get("ETag"));
     }
     async function exchange(call) {
@@ -312,10 +307,11 @@ function connect(options) {
     }
     /** Forget a token that is not valid, and tell that a call was refused. */
     async function note(call, error, before) {
-        if (!UNAUTHORIZED.includes(error?.code))
+        // A token that a login has replaced is of no concern.
+        if (!UNAUTHORIZED.includes(error?.code) || call.token !== (await getToken()))
             return;
         if (error.code === "INVALID_TOKEN" || call.reads === "logout")
-            await forget(call);
+            await setToken(null);
         if (refusals !== before)
             return;
         refusals = NaN;

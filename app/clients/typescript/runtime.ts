@@ -361,11 +361,6 @@ function connect(options: ClientOptions) {
     }
   }
 
-  /** Forget the token of a call, unless another one has replaced it. */
-  async function forget(call: PendingCall): Promise<void> {
-    if (call.token === (await getToken())) await setToken(null);
-  }
-
   /** Return the absolute URL of a path below the base path. */
   function url(path: string): string {
     return new URL(options.baseUrl.replace(/\/$/, "") + path, globalThis.location?.href).href;
@@ -399,7 +394,7 @@ function connect(options: ClientOptions) {
     const found = text ? parse(text, response.status) : undefined;
     if (reads === "pages") return [found, response.headers.get("Link")];
     if (reads === "token") await setToken(Object(found).id ?? null);
-    if (reads === "logout") await forget(call);
+    if (reads === "logout" && call.token === (await getToken())) await setToken(null);
     return read(reads, found, response.headers.get("ETag"));
   }
 
@@ -450,8 +445,9 @@ function connect(options: ClientOptions) {
 
   /** Forget a token that is not valid, and tell that a call was refused. */
   async function note(call: PendingCall, error: ApiError, before: number): Promise<void> {
-    if (!UNAUTHORIZED.includes(error?.code!)) return;
-    if (error.code === "INVALID_TOKEN" || call.reads === "logout") await forget(call);
+    // A token that a login has replaced is of no concern.
+    if (!UNAUTHORIZED.includes(error?.code!) || call.token !== (await getToken())) return;
+    if (error.code === "INVALID_TOKEN" || call.reads === "logout") await setToken(null);
     if (refusals !== before) return;
     refusals = NaN;
     const told = (async () => options.onUnauthorized?.(error))();

@@ -1,0 +1,100 @@
+"""A service that answers as none should."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from time import sleep, time
+from urllib.parse import parse_qs, urlsplit
+
+
+class Hostile(BaseHTTPRequestHandler):
+    """Answers by the path; most answers are what was sent."""
+
+    server: "HostileServer"
+
+    def do_GET(self):
+        parts = urlsplit(self.path)
+        self.body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.query = parse_qs(parts.query)
+        path = parts.path.removeprefix("/api")
+        self.server.calls[path] += 1
+        self.is_first = self.server.calls[path] == 1
+        status, content, headers = self._found(path)
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content.encode())
+
+    do_POST = do_PATCH = do_GET  # noqa: N815
+
+    def _found(self, path):
+        match path:
+            case "/products" | "/products/1":
+                return 307, "", {"Location": f"{self.server.other}{self.path}"}
+            case "/shipments" if "filter" in self.query:
+                return 200, "<html>", {}
+            case "/shipments" if self.is_first:
+                return self._error(503, "", {"Retry-After": formatdate(time() - 60, usegmt=True)})
+            case "/orders/1":
+                return self._error(503, "", {"Retry-After": formatdate(time() + 3600, usegmt=True)})
+            case "/reviews":
+                return self._error(503, "", {"Retry-After": "20"})
+            case "/categories":
+                return 200, "[1]", {"Link": '</api/categories?skip=1>; rel="next"'}
+            case "/todos/2":
+                return 200, '{"__proto__": {"polluted": "yes"}, "id": 2}', {}
+            case "/order-items":
+                return self._error(401, "INVALID_TOKEN", {})
+            case "/order-items/count":
+                sleep(0.1)
+                return self._error(401, "INVALID_TOKEN", {})
+            case "/users/login":
+                return 200, '{"id": "a token", "ttl": 1, "created": "", "userId": 1}', {}
+            case "/users/logout":
+                return self._error(401, "ACCESS_TOKEN_REQUIRED", {})
+            case "/todos/count":
+                return 200, json.dumps({"count": self.headers["Authorization"]}), {}
+            case _:
+                return 200, json.dumps(self.query), {}
+
+    def _error(self, status, code, headers):
+        return status, json.dumps({"error": {"statusCode": status, "code": code}}), headers
+
+    def log_message(self, *args):
+        pass
+
+
+class HostileServer(ThreadingHTTPServer):
+    """Counts the calls of each path; redirects lead to the address `other`."""
+
+    daemon_threads = True
+    other = ""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Hostile)
+        self.calls = Counter()
+
+    @property
+    def url(self):
+        """The address."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+@contextmanager
+def hostile_service() -> Iterator[HostileServer]:
+    """Serve until the end of a block."""
+    server = HostileServer()
+    thread = Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
