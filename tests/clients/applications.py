@@ -125,7 +125,10 @@ def everything(folder: Path) -> dict[str, Any]:
         "EMAIL_CHANGE": "confirmed",
         "PERSONAL_TOKENS": {},
         "IDEMPOTENCY_TTL": 3600,
-        "PROVIDERS": {"github": {"clientID": "id", "clientSecret": "secret"}},
+        "PROVIDERS": {
+            "github": {"clientID": "id", "clientSecret": "secret"},
+            "test": {"issuer": "http://127.0.0.1:9", "clientID": "id", "clientSecret": "secret"},
+        },
     }
 
 

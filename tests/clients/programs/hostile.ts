@@ -69,15 +69,18 @@ async function refusals(baseUrl: string): Promise<object> {
   await new Promise((resolve) => setTimeout(resolve, 200));
   const once = told.length;
   await outcome(api.orderItems.find());
-  await api.setToken("old");
-  const late = outcome(api.orderItems.count());
+  const again = told.length;
+
+  const codes: unknown[] = [];
+  const other = createClient({ baseUrl, onUnauthorized: (error) => codes.push(error.code) });
+  await other.setToken("old");
+  const late = outcome(other.orderItems.count());
   await new Promise((resolve) => setTimeout(resolve, 20));
-  await api.setToken("new");
+  await other.setToken("new");
   await late;
-  const kept = await api.getToken();
-  const later = told.length;
-  await outcome(api.users.logout());
-  return { calls, once, later, kept, loggedOut: await api.getToken() };
+  const kept = [await other.getToken(), codes.length];
+  await outcome(other.users.logout());
+  return { calls, once, again, kept, loggedOut: await other.getToken() };
 }
 
 async function storages(baseUrl: string): Promise<unknown[]> {
