@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from email import message_from_bytes
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -58,10 +59,20 @@ class Hostile(BaseHTTPRequestHandler):
                 return 200, '{"id": "a token", "ttl": 1, "created": "", "userId": 1}', {}
             case "/users/logout":
                 return self._error(401, "ACCESS_TOKEN_REQUIRED", {})
+            case "/todos" if self.command == "POST":
+                return 200, json.dumps(self._form()), {}
             case "/todos/count":
                 return 200, json.dumps({"count": self.headers["Authorization"]}), {}
             case _:
                 return 200, json.dumps(self.query), {}
+
+    def _form(self):
+        head = f"Content-Type: {self.headers['Content-Type']}\r\n\r\n".encode()
+        parts = message_from_bytes(head + self.body).get_payload()
+        return {
+            part.get_param("name", header="Content-Disposition"): part.get_payload()
+            for part in parts
+        }
 
     def _error(self, status, code, headers):
         return status, json.dumps({"error": {"statusCode": status, "code": code}}), headers

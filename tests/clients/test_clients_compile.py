@@ -10,7 +10,7 @@ from .mistakes import MISTAKES
 
 pytestmark = pytest.mark.live
 
-CLIENTS = ("shop", "library", "food_bank", "everything")
+CLIENTS = ("shop", "library", "food_bank", "odd", "everything")
 # Bytes of a client's code without types, comments and indentation, and without the table of calls.
 MOST_CODE = 12_000
 

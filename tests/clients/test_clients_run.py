@@ -219,6 +219,14 @@ def test_a_client_survives_a_hostile_service_and_storage(compiled):
         "TypeError: [object Object] is no id.",
         {"filter": ["{}"]},
     ]
+    # In a form, lists and objects are JSON, and dates are texts.
+    assert seen["form"] == {
+        "title": "a",
+        "tags": '["b","c"]',
+        "size": '{"height":1}',
+        "at": "1970-01-01T00:00:00.000Z",
+        "file": "x",
+    }
     assert seen["polluted"] == [["__proto__", "id"], None]
     assert seen["refused"] == {
         "calls": [[401, "INVALID_TOKEN"]] * 3,
@@ -228,6 +236,23 @@ def test_a_client_survives_a_hostile_service_and_storage(compiled):
         "loggedOut": None,
     }
     assert seen["storage"] == ["a token"] * 6
+
+
+def test_odd_names_have_calls(compiled):
+    with hostile_service() as server:
+        seen = run_in_node(compiled.folder / "built", "odd", f"{server.url}/api")
+
+    assert seen == {
+        "thing": False,
+        "related": [{}, {}],
+        "many": {"filter": ['{"where":{"id":4}}']},
+        "below": {},
+        "beside": {},
+    }
+    assert set(server.calls) == {
+        *("/__proto__", "/__proto__/1/new", "/__proto__/2/then", "/__proto__/3/toString"),
+        *("/shop/items", "/bookitems"),
+    }
 
 
 def test_a_browser_uploads_with_progress_and_a_cookie(run_in_browser, sqlite_url, api, tmp_path):

@@ -38,6 +38,16 @@ export async function run(baseUrl: string): Promise<object> {
     await outcome(api.todos.findById(untyped({ id: 1 }))),
     await outcome(api.todos.find({}, { timeout: Infinity })),
   ];
+  const form = await api.todos.create(
+    untyped({
+      title: "a",
+      tags: ["b", "c"],
+      size: { height: 1 },
+      at: new Date(0),
+      none: null,
+      file: new Blob(["x"]),
+    }),
+  );
   const polluted = await api.todos.findById(2);
   return {
     moved,
@@ -47,6 +57,7 @@ export async function run(baseUrl: string): Promise<object> {
     pages,
     html: await outcome(api.shipments.pages({ limit: 1 })[Symbol.asyncIterator]().next()),
     values,
+    form,
     polluted: [Object.keys(polluted), ({} as { polluted?: string }).polluted ?? null],
     refused: await refusals(baseUrl),
     storage: await storages(baseUrl),
