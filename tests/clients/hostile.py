@@ -12,6 +12,25 @@ from time import sleep, time
 from urllib.parse import parse_qs, urlsplit
 
 
+def error(code):
+    """Return the body of an error."""
+    return json.dumps({"error": {"code": code}})
+
+
+# Paths that redirect.
+MOVED = ("/products", "/products/1")
+PAGE = (200, "<html>", {})
+ANSWERS = {
+    "/reviews": (503, error(""), {"Retry-After": "20"}),
+    "/categories": (200, "[1]", {"Link": '</api/categories?skip=1>; rel="next"'}),
+    "/todos/2": (200, '{"__proto__": {"polluted": "yes"}, "id": 2}', {}),
+    "/order-items": (401, error("INVALID_TOKEN"), {}),
+    "/order-items/count": (401, error("INVALID_TOKEN"), {}),
+    "/users/login": (200, '{"id": "a token", "ttl": 1, "created": "", "userId": 1}', {}),
+    "/users/logout": (401, error("ACCESS_TOKEN_REQUIRED"), {}),
+}
+
+
 class Hostile(BaseHTTPRequestHandler):
     """Answers by the path; most answers are what was sent."""
 
@@ -35,36 +54,24 @@ class Hostile(BaseHTTPRequestHandler):
     do_POST = do_PATCH = do_GET  # noqa: N815
 
     def _found(self, path):
-        match path:
-            case "/products" | "/products/1":
-                return 307, "", {"Location": f"{self.server.other}{self.path}"}
-            case "/shipments" if "filter" in self.query:
-                return 200, "<html>", {}
-            case "/shipments" if self.is_first:
-                return self._error(503, "", {"Retry-After": formatdate(time() - 60, usegmt=True)})
-            case "/orders/1":
-                return self._error(503, "", {"Retry-After": formatdate(time() + 3600, usegmt=True)})
-            case "/reviews":
-                return self._error(503, "", {"Retry-After": "20"})
-            case "/categories":
-                return 200, "[1]", {"Link": '</api/categories?skip=1>; rel="next"'}
-            case "/todos/2":
-                return 200, '{"__proto__": {"polluted": "yes"}, "id": 2}', {}
-            case "/order-items":
-                return self._error(401, "INVALID_TOKEN", {})
-            case "/order-items/count":
-                sleep(0.1)
-                return self._error(401, "INVALID_TOKEN", {})
-            case "/users/login":
-                return 200, '{"id": "a token", "ttl": 1, "created": "", "userId": 1}', {}
-            case "/users/logout":
-                return self._error(401, "ACCESS_TOKEN_REQUIRED", {})
-            case "/todos" if self.command == "POST":
-                return 200, json.dumps(self._form()), {}
-            case "/todos/count":
-                return 200, json.dumps({"count": self.headers["Authorization"]}), {}
-            case _:
-                return 200, json.dumps(self.query), {}
+        if path in MOVED:
+            return 307, "", {"Location": f"{self.server.other}{self.path}"}
+        if path == "/shipments":
+            return PAGE if "filter" in self.query else self._later(-60 if self.is_first else 0)
+        if path == "/orders/1":
+            return self._later(3600)
+        if path == "/order-items/count":
+            sleep(0.1)
+        if path == "/todos/count":
+            return 200, json.dumps({"count": self.headers["Authorization"]}), {}
+        if path == "/todos" and self.command == "POST":
+            return 200, json.dumps(self._form()), {}
+        return ANSWERS.get(path) or (200, json.dumps(self.query), {})
+
+    def _later(self, seconds):
+        """Refuse a call until a date, unless that is now."""
+        date = formatdate(time() + seconds, usegmt=True)
+        return (503, error(""), {"Retry-After": date}) if seconds else (200, "{}", {})
 
     def _form(self):
         head = f"Content-Type: {self.headers['Content-Type']}\r\n\r\n".encode()
@@ -73,9 +80,6 @@ class Hostile(BaseHTTPRequestHandler):
             part.get_param("name", header="Content-Disposition"): part.get_payload()
             for part in parts
         }
-
-    def _error(self, status, code, headers):
-        return status, json.dumps({"error": {"statusCode": status, "code": code}}), headers
 
     def log_message(self, *args):
         pass

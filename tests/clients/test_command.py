@@ -173,7 +173,7 @@ def slowly():
         (lambda: (b"", 503), "cannot be read: the status is 503"),
         (lambda: redirect("/openapi.json"), "cannot be read: it redirects again and again"),
         (lambda: redirect("file:///etc/passwd"), "cannot be read: it is no address that begins"),
-        (lambda: ("x" * 50, 200, {"Content-Encoding": "gzip"}), "it is not encoded as its headers say"),
+        (lambda: ("x" * 50, {"Content-Encoding": "gzip"}), "it is not encoded as its headers say"),
         (lambda: Response(slowly()), "cannot be read: there is no answer within"),
         (lambda: b" " * 2_000, "has a document of more than 1000 bytes"),
     ],
