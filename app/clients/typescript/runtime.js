@@ -358,7 +358,10 @@ function sleep(time, signal) {
     return new Promise((resolve, reject) => {
         signal?.throwIfAborted();
         const timer = setTimeout(resolve, time);
-        const stop = () => reject((clearTimeout(timer), signal.reason));
+        const stop = () => {
+            clearTimeout(timer);
+            reject(signal.reason);
+        };
         signal?.addEventListener("abort", stop, { once: true });
     });
 }
@@ -400,7 +403,7 @@ function toJson(value, isCondition = false) {
         const isNumber = typeof part === "number";
         if (isNumber ? !Number.isFinite(part) : isCondition && part === undefined)
             throw new TypeError(`${name} is ${part}.`);
-        if (name === "where" && part)
+        if (name === "where" && part && !isCondition)
             toJson(part, true);
         return part;
     });

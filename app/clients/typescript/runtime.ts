@@ -272,7 +272,8 @@ function appendAll<T extends URLSearchParams | FormData>(form: T, values: object
     for (const item of form instanceof FormData && !hasFile(value) ? [value] : [value].flat()) {
       const isRaw = typeof item === "string" || item instanceof Blob;
       // Dates are JSON without its quotes.
-      if (item != null) form.append(name, isRaw ? item as never : toJson(item).replace(/"$|^"/g, ""));
+      if (item != null)
+        form.append(name, isRaw ? (item as never) : toJson(item).replace(/"$|^"/g, ""));
     }
   }
   return form;
@@ -305,7 +306,8 @@ async function sendBatch(
   let start!: (answers: unknown) => void;
   const answers = new Promise<unknown>((resolve) => (start = resolve));
   const record = (make: () => PendingCall): Promise<unknown> => {
-    if (Object.isFrozen(calls)) return Promise.reject(new TypeError("A batch makes its calls at once."));
+    if (Object.isFrozen(calls))
+      return Promise.reject(new TypeError("A batch makes its calls at once."));
     // An error ends the function that makes the calls, and nothing is sent.
     const call = make();
     const place = calls.push(call) - 1;
@@ -494,7 +496,10 @@ function sleep(time: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const timer = setTimeout(resolve, time);
-    const stop = (): void => reject((clearTimeout(timer), signal!.reason));
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal!.reason);
+    };
     signal?.addEventListener("abort", stop, { once: true });
   });
 }
@@ -538,7 +543,7 @@ function toJson(value: unknown, isCondition = false): string {
     const isNumber = typeof part === "number";
     if (isNumber ? !Number.isFinite(part) : isCondition && part === undefined)
       throw new TypeError(`${name} is ${part}.`);
-    if (name === "where" && part) toJson(part, true);
+    if (name === "where" && part && !isCondition) toJson(part, true);
     return part;
   });
 }

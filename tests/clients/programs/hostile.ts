@@ -18,7 +18,9 @@ export async function run(baseUrl: string): Promise<object> {
   const moved = [
     await outcome(api.products.findById(1, {}, { retries: 0 })),
     await outcome(api.products.create({ sku: "a", name: "b", price: "1" })),
-    await outcome(api.products.create({ sku: "a", name: "b", price: "1" }, { onProgress: () => {} })),
+    await outcome(
+      api.products.create({ sku: "a", name: "b", price: "1" }, { onProgress: () => {} }),
+    ),
   ];
   const dated = [await outcome(api.shipments.find()), await outcome(api.orders.findById(1))];
   const began = Date.now();
@@ -30,7 +32,9 @@ export async function run(baseUrl: string): Promise<object> {
   for await (const page of api.categories.pages()) pages.push(page);
   const values = [
     await outcome(api.todos.find({ where: { created: untyped(new Date(0)) } })),
-    await outcome(api.todos.find({ where: { title: untyped(undefined) }, limit: untyped(undefined) })),
+    await outcome(
+      api.todos.find({ where: { title: untyped(undefined) }, limit: untyped(undefined) }),
+    ),
     await outcome(api.todos.count({ and: [{ title: untyped(undefined) }] })),
     await outcome(api.todos.updateAll({ id: untyped(undefined) }, {})),
     await outcome(api.todos.update(1, { title: untyped(NaN) })),
