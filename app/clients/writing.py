@@ -13,13 +13,14 @@ HEAD = """\
 // The API of {title}. Written by `ostiary client {language}`: after a change of the models,
 // write it again in place of changing it.
 """
-# What the written file declares itself.
-OWN_NAMES = ("Client", "Calls", "T")
+# What the written file declares itself, and what only it uses.
+OWN_NAMES = ("Awaited", "Client", "Calls", "T")
 CREATION = "/** Return a client of the service at an address. */"
 BATCH = """\
   /** Make all calls of a function in one transaction: all of them, or none. */
   batch<const R extends readonly Promise<unknown>[]>(
     build: (calls: Calls) => R,
+    options?: CallOptions,
   ): Promise<{ -readonly [N in keyof R]: Awaited<R[N]> }>;"""
 LOGIN = "  /** Return the address that a browser opens to log in by a provider. */"
 
@@ -89,7 +90,9 @@ class Client:
 
     def _join(self, language: str, texts: list[str], parts: list[list[str]]) -> str:
         head = HEAD.format(title=self.title, language=language)
-        return "\n".join([head, *texts, *("\n".join([*part, ""]) for part in parts)])
+        text = "\n".join([head, *texts, *("\n".join([*part, ""]) for part in parts)])
+        # Half a character, which JSON may have, is written as the escape of a literal.
+        return text.encode(errors="backslashreplace").decode()
 
 
 def _features(document: Document) -> list[str]:

@@ -56,8 +56,9 @@ def build(app: Flask) -> tuple[DocumentPart, list[str]]:
         info={"description": INTRODUCTION},
     )
     for collection in _tagged(app):
-        text, model = collection.resource.description, model_name(collection)
-        spec.tag({"name": collection.name, "description": text, "x-model": model})
+        tag = {"name": collection.name, "description": collection.resource.description}
+        model = model_name(collection)
+        spec.tag({**tag, "x-model": model, "x-path": f"/{collection.path.lower()}"})
     add_components(spec)
     schemas = Schemas(cast("OpenAPIConverter", plugin.converter), app)
     shared = dict[str, DocumentPart]()

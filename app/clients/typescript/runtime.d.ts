@@ -7,8 +7,11 @@ export interface ClientOptions {
      * another object with its methods, or with "cookie" in the cookie that the service sets.
      */
     storage?: "memory" | "cookie" | TokenStorage;
-    /** Called when the service refuses a call because its token is missing or no longer valid. */
-    onUnauthorized?: (error: ApiError) => void;
+    /**
+     * Called when the service refuses a call because its token is missing or no longer valid: once
+     * for the calls of one moment, and not for its own.
+     */
+    onUnauthorized?: (error: ApiError) => unknown;
     /** Milliseconds until an attempt is given up; by default 30,000. */
     timeout?: number;
     /** How often a call that is safe to repeat is repeated; by default 2. */
