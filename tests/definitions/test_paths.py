@@ -9,7 +9,7 @@ from openapi_spec_validator import validate
 from app.rest.routing import routed_path
 from tests.support.answers import refusal
 
-from .library import OPEN
+from .library import OPEN, rule
 
 PAGE = {
     "name": "Page",
@@ -128,7 +128,7 @@ def test_a_path_is_routed_by_what_the_client_wrote(path, raw, routed):
 
 
 def test_a_path_of_several_segments_is_served_as_it_is_written(serve):
-    item = {"name": "Item", "http": {"path": "shop/newItems"}, "acls": OPEN}
+    item = {"name": "Item", "http": {"path": "shop/newItems"}, "acls": [rule("$everyone")]}
     api = serve({"item": item})
 
     for path in ("/shop/newItems", "/Shop/newItems", "/SHOP/newItems/count"):
