@@ -7,10 +7,11 @@ from flask import Response, request
 from app import errors, ids
 from app.access.identity import LiveToken, current_identity
 from app.access.rules import EVERYONE, EXECUTE, OWNER, READ, WRITE
+from app.rest.collection import Collection
 from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.models import User
-from app.users.resource import users
+from app.users.resource import principal_type_of, users
 from app.users.sessions import login
 from app.users.sessions.assurance import NOT_RECENT, require_recent
 from app.users.sessions.cookies import (
@@ -66,13 +67,15 @@ def _has_any_factors(settings: Settings) -> bool:
         THROTTLED,
     ),
     is_served=_is_served,
+    gets_collection=True,
 )
-def login_with_factor(body: Body) -> Response:
+def login_with_factor(body: Body, collection: Collection) -> Response:
     """Log in: finish the second step of a login with a second factor.
 
     A browser that logs in by a provider has the ticket in a cookie.
     """
-    response = respond_with_token(steps.finish(ticket_of(body), body))
+    token = steps.finish(ticket_of(body), body, principal_type_of(collection))
+    response = respond_with_token(token, collection)
     clear_login_flow_cookie(response, SECOND_STEP_COOKIE)
     return response
 
@@ -86,13 +89,15 @@ def login_with_factor(body: Body) -> Response:
     answer=NewFactorSchema,
     errors=(errors.InvalidTicket(), NOT_PROVED, UNKNOWN_KIND),
     is_served=_is_served,
+    gets_collection=True,
 )
-def enrol_at_login(body: Body) -> object:
+def enrol_at_login(body: Body, collection: Collection) -> object:
     """Add the required second factor during a login; a code of it finishes the login.
 
     The account's address must be proved.
     """
-    return steps.begin_enrolment(ticket_of(body), body["kind"])
+    principal_type = principal_type_of(collection)
+    return steps.begin_enrolment(ticket_of(body), body["kind"], principal_type)
 
 
 @users.endpoint(

@@ -21,8 +21,9 @@ from app.rest.resource import Resource
 from app.rest.visibility import Visibility
 from app.users.transfer.csv_files import RowSchema
 
-from .models import User, app_user_model, user_properties
+from .models import User, app_user_model
 from .schemas import RegistrationSchema, UserSchema
+from .user_models import FIRST, user_models
 
 # Names that users already have, in JSON and in files.
 TAKEN = {"id"} | {field.data_key or name for name, field in RowSchema().fields.items()}
@@ -66,7 +67,8 @@ def extend(app: Flask, users: Resource, definition: UsersExtension | None) -> Re
     ]
     model = make_model(app, properties) if properties else User
     app_user_model.set(app, model)
-    user_properties.set(app, properties)
+    models = user_models.of(app)
+    models[FIRST] = replace(models[FIRST], name=definition.singular, properties=properties)
     make = partial(make_schema, properties=properties, hidden=definition.hidden)
     return replace(
         users,

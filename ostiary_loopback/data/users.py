@@ -14,8 +14,9 @@ from app.database.ids import app_id_form
 from app.errors import ValidationError
 from app.times import now
 from app.users.accounts.registration import identifying_columns
-from app.users.models import user_model, user_properties
+from app.users.models import user_model
 from app.users.passwords.hashing import hash_problem
+from app.users.user_models import FIRST, user_models
 
 from .batches import BATCH, Plan, Values
 from .fields import NOTE, Fields
@@ -54,8 +55,8 @@ class Users:
         self._zone = zone
         self._keep = keep
         self._moved = moved
-        self._fields = Fields(model.name, user_properties.of(app), zone, moved)
-        self._names = {own.column_name: own.name for own in user_properties.of(app)}
+        self._fields = Fields(model.name, user_models.of(app)[FIRST].properties, zone, moved)
+        self._names = {own.column_name: own.name for own in user_models.of(app)[FIRST].properties}
         self._duplicates: set[str] = set()
 
     def plan(self, source: Source) -> Plan:
@@ -137,6 +138,7 @@ def _names(row: Row) -> Values:
             to_text(None, email),
             to_text(None, username) if username else None,
             to_text(None, realm) if realm else None,
+            FIRST,
         )
     except ValidationError as error:
         messages: dict[str, Any] = error.details["messages"]

@@ -15,8 +15,9 @@ from app.access.roles import check_role
 from app.errors import quote
 from app.users.accounts import lookup
 from app.users.accounts.removal import has_admin
-from app.users.models import User, user_properties
+from app.users.models import User
 from app.users.transfer.csv_files import from_text
+from app.users.user_models import FIRST, properties_of
 
 # Maximum realms in an error.
 MAX_NAMED_REALMS = 5
@@ -43,7 +44,7 @@ property_option = click.option(
 
 def read_properties(given: Iterable[str]) -> dict[str, object]:
     """Return the JSON values of properties given as `name=value`."""
-    known = {declared.name: declared for declared in user_properties.current}
+    known = {declared.name: declared for declared in properties_of(FIRST)}
     values: dict[str, object] = {}
     for text in given:
         name, separator, value = text.partition("=")

@@ -8,10 +8,11 @@ import click
 
 from app.commands import CommandGroup, json_option, print_rows
 from app.users.accounts import credentials, lookup, passwords, registration, removal
-from app.users.models import User, user_properties
+from app.users.models import User
 from app.users.resource import users_collection
 from app.users.transfer import exporting, importing
 from app.users.transfer.csv_files import InvalidFileError
+from app.users.user_models import FIRST, properties_of
 
 from . import arguments
 from .arguments import password_option, property_option, read_password, realm_option, user_argument
@@ -171,7 +172,7 @@ def export(path: str, with_hashes: bool) -> None:
 
 
 def _shown_properties() -> "list[Property]":
-    return [declared for declared in user_properties.current if not declared.hidden]
+    return [declared for declared in properties_of(FIRST) if not declared.hidden]
 
 
 def _user_row(user: User) -> tuple[object, ...]:

@@ -21,9 +21,9 @@ from app.ids import Id
 from app.rest.requests.bodies import parse_json
 from app.rest.rows.values import Values
 from app.times import now
-from app.users.models import user_properties
 from app.users.passwords.hashing import hash_problem
 from app.users.schemas import RegistrationSchema
+from app.users.user_models import FIRST, properties_of
 
 if TYPE_CHECKING:
     from app.properties.properties import Property
@@ -156,7 +156,7 @@ class RowSchema(RegistrationSchema):
             problem = f"has {len(cells)} cells for {len(header)} columns"
             raise ValidationError({"row": [problem]})
         given: Values = {name: cell for name, cell in zip(header, cells, strict=True) if cell}
-        for declared in user_properties.current:
+        for declared in properties_of(FIRST):
             if declared.name in given:
                 given[declared.name] = from_text(declared, given[declared.name])
         row: Values = self.load(given)
@@ -165,7 +165,7 @@ class RowSchema(RegistrationSchema):
 
 def row_schema() -> RowSchema:
     """Return the schema of a row of this app, with its USER_PROPERTIES, also read-only ones."""
-    own = {declared.name: declared.field(dump_only=False) for declared in user_properties.current}
+    own = {declared.name: declared.field(dump_only=False) for declared in properties_of(FIRST)}
     return RowSchema.from_dict(own)() if own else RowSchema()  # type: ignore[return-value]
 
 

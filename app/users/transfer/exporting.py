@@ -9,7 +9,8 @@ from app.access.roles import ROLE_SEPARATOR, Role, RoleMapping
 from app.database.session import db
 from app.ids import Id
 from app.times import iso_time
-from app.users.models import User, user_model, user_properties
+from app.users.models import User, user_model
+from app.users.user_models import FIRST, properties_of
 
 from .csv_files import HASH_COLUMN, to_text, write_rows
 
@@ -28,7 +29,7 @@ def export_users(file: TextIO, with_hashes: bool = False) -> int:
     """
     model, names = (
         user_model(),
-        [*COLUMNS, *(declared.name for declared in user_properties.current)],
+        [*COLUMNS, *(declared.name for declared in properties_of(FIRST))],
     )
     write_rows(file, [[*names, HASH_COLUMN] if with_hashes else names])
     count, after = 0, cast("ColumnElement[bool]", true())
@@ -55,6 +56,6 @@ def _cells(user: User, roles: Iterable[str], with_hash: bool) -> list[str]:
     verified = "true" if user.email_verified else "false"
     names = [user.email, user.username or "", user.realm, verified, iso_time(user.created)]
     disabled = iso_time(user.disabled_at) if user.disabled_at else ""
-    properties = [to_text(declared, user) for declared in user_properties.current]
+    properties = [to_text(declared, user) for declared in properties_of(FIRST)]
     cells = [str(user.id), *names, disabled, ROLE_SEPARATOR.join(roles), *properties]
     return [*cells, user.password_hash or ""] if with_hash else cells

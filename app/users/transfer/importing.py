@@ -19,9 +19,10 @@ from app.database.session import connection, db, transaction
 from app.error_responses import to_validation_error
 from app.errors import TAKEN, ValidationError, quote
 from app.users.accounts.registration import identifying_columns
-from app.users.models import User, user_model, user_properties
+from app.users.models import User, user_model
 from app.users.passwords.hashing import hash_password
 from app.users.passwords.policy import validate_password
+from app.users.user_models import FIRST, properties_of
 
 from .csv_files import InvalidFileError, read_rows, row_schema
 
@@ -128,7 +129,7 @@ def _load(
     for line, cells in rows:
         try:
             user = schema.load_cells(header, cells)
-            user |= identifying_columns(user["email"], user["username"], user["realm"])
+            user |= identifying_columns(user["email"], user["username"], user["realm"], FIRST)
             if "password" in user:
                 validate_password(user["password"], user["email"], user["username"])
             yield line, user
@@ -167,7 +168,7 @@ def _names(user: NewUser) -> list[Name]:
 
 
 def _unique_properties() -> "list[Property]":
-    return [declared for declared in user_properties.current if declared.unique]
+    return [declared for declared in properties_of(FIRST) if declared.unique]
 
 
 def _stored_names(users: Iterable[NewUser]) -> set[Name]:
@@ -212,7 +213,7 @@ def _count_on_after(highest: int) -> None:
 
 def _insert(users: Sequence[NewUser]) -> None:
     """Insert users, either all with ids or all without."""
-    model, own = user_model(), (declared.column_name for declared in user_properties.current)
+    model, own = user_model(), (declared.column_name for declared in properties_of(FIRST))
     names = [*INSERTED, *own]
     rows = [_id_of(user) | {name: user[name] for name in names} for user in users]
     # With NULLs rendered, all rows have the same columns, and one statement inserts them.

@@ -23,7 +23,7 @@ from app.users.accounts import confirmation, credentials, lookup, passwords, rem
 from app.users.accounts.removal import keeping_admin
 from app.users.models import RESET_SCOPE, User, token_digest
 from app.users.names import NOT_AN_EMAIL
-from app.users.resource import users
+from app.users.resource import principal_type_of, session_of, users
 from app.users.schemas import (
     ChangeEmailSchema,
     ChangePasswordSchema,
@@ -74,13 +74,15 @@ def serves_administration(settings: Settings) -> bool:
     finds_row=False,
     errors=(errors.TooManyRequests(60),),
     is_served=confirmation.serves_verification,
+    gets_collection=True,
 )
-def verify(id: str) -> None:
+def verify(id: str, collection: Collection) -> None:
     """Mail a user a link that confirms the address.
 
     The response is the same for unknown ids, and for users with a confirmed address.
     """
-    confirmation.request_verification(app_id_form().parse(id))
+    user_id = app_id_form().parse(id)
+    confirmation.request_verification(user_id, principal_type_of(collection))
 
 
 @users.endpoint(
@@ -92,14 +94,15 @@ def verify(id: str) -> None:
     redirects=True,
     errors=(errors.InvalidConfirmation(), errors.InvalidRedirect()),
     is_served=confirmation.serves_verification,
+    gets_collection=True,
 )
-def confirm() -> Response:
+def confirm(collection: Collection) -> Response:
     """Confirm the address of a user with a mailed token."""
     target = request.args.get("redirect")
     if target and target not in current_app.config["REDIRECT_URLS"]:
         raise errors.InvalidRedirect()
-    digest = token_digest(request.args.get("token", ""))
-    confirmation.confirm_own_address(request.args.get("uid", ""), digest)
+    uid, digest = request.args.get("uid", ""), token_digest(request.args.get("token", ""))
+    confirmation.confirm_own_address(uid, digest, principal_type_of(collection))
     return Response(status=302, headers={"Location": target}) if target else Response(status=204)
 
 
@@ -118,14 +121,15 @@ def confirm() -> Response:
     ),
     hashes=True,
     is_served=confirmation.confirms_changes,
+    gets_collection=True,
 )
-def change_email(body: Body) -> None:
+def change_email(body: Body, collection: Collection) -> None:
     """Mail a link to a new address, which becomes the user's when confirmed.
 
     The old address is notified. The response is the same for an address that another user has. An
     address that was proved by a code is changed at once.
     """
-    session = current_identity().require_session()
+    session = session_of(collection)
     require_factor(session)
     confirmation.request_email_change(session.user_id, **body, keep=session.digest)
 
@@ -212,10 +216,11 @@ def audit_records(user: User) -> ResponseReturnValue:
         errors.InvalidRealm(),
         errors.TooManyRequests(60),
     ),
+    gets_collection=True,
 )
-def request_password_reset(body: Body) -> dict[str, object]:
+def request_password_reset(body: Body, collection: Collection) -> dict[str, object]:
     """Request a password reset; the response is the same for unknown emails."""
-    passwords.request_password_reset(**body)
+    passwords.request_password_reset(**body, principal_type=principal_type_of(collection))
     return {}
 
 
@@ -228,11 +233,12 @@ def request_password_reset(body: Body) -> dict[str, object]:
     scope=RESET_SCOPE,
     errors=(BAD_NEW_PASSWORD, errors.TooManyRequests(60)),
     hashes=True,
+    gets_collection=True,
 )
-def reset_password(body: Body) -> None:
+def reset_password(body: Body, collection: Collection) -> None:
     """Set a new password with a reset token."""
     digest = current_identity().require_scope(RESET_SCOPE).digest
-    passwords.use_reset_token(digest, **body)
+    passwords.use_reset_token(digest, **body, principal_type=principal_type_of(collection))
 
 
 @users.endpoint(
@@ -248,8 +254,9 @@ def reset_password(body: Body) -> None:
         errors.TooManyRequests(60),
     ),
     hashes=True,
+    gets_collection=True,
 )
-def change_password(body: Body) -> None:
+def change_password(body: Body, collection: Collection) -> None:
     """Change the password with the old one; ends the user's other sessions."""
-    session = current_identity().require_session()
+    session = session_of(collection)
     passwords.change_password(session.user_id, keep=session.digest, **body)

@@ -7,15 +7,17 @@ from app import errors
 from app.access.identity import current_identity
 from app.access.rules import EVERYONE, EXECUTE, OWNER, READ, WRITE
 from app.errors import AccessTokenRequired, TooDeep
+from app.rest.collection import Collection
 from app.rest.requests.bodies import Body, parse_json
 from app.rest.requests.parameters import is_given
 from app.settings import is_compatible
 from app.users import schemas
 from app.users.models import User, token_digest
-from app.users.resource import users, users_collection
+from app.users.resource import principal_type_of, users, users_collection
 from app.users.sessions import assurance, tokens
 from app.users.sessions import login as login_service
 from app.users.sessions.cookies import clear_cookie, set_cookie
+from app.users.user_models import has_several, user_models
 
 INCLUDE = {
     "name": "include",
@@ -58,17 +60,23 @@ class LoginSchema(schemas.AccessTokenSchema):
         errors.TooManyRequests(60),
     ),
     hashes=True,
+    gets_collection=True,
 )
-def login(body: Body) -> Response:
+def login(body: Body, collection: Collection) -> Response:
     """Log in: exchange credentials for an access token."""
-    return respond_with_token(login_service.login(body, include=_requested_includes()))
+    principal_type = principal_type_of(collection)
+    token = login_service.login(body, _requested_includes(), principal_type)
+    return respond_with_token(token, collection)
 
 
-def respond_with_token(token: tokens.IssuedToken) -> Response:
-    """Return the response of a login, with the cookie if there is one."""
-    answer = (schemas.AccessTokenSchema() if token.user is None else LoginSchema()).dump(token)
+def respond_with_token(token: tokens.IssuedToken, collection: Collection) -> Response:
+    """Return the response of a login to users of a collection, with the cookie if there is one."""
+    answer = schemas.AccessTokenSchema().dump(token)
+    if has_several():
+        answer["principalType"] = user_models.current[principal_type_of(collection)].name
     if token.user is not None:
-        answer["user"] = users_collection().show_included(token.user, answer["user"])
+        dumped = collection.schema.dump(token.user)
+        answer["user"] = collection.show_included(token.user, dumped)
     response = jsonify(answer)
     set_cookie(response, token.id, token.ttl, token.remember_me)
     return response
@@ -82,9 +90,10 @@ def respond_with_token(token: tokens.IssuedToken) -> Response:
     body=schemas.LogoutSchema,
     token_optional=True,
     errors=(errors.AccessTokenRequired(), errors.InvalidToken()),
+    gets_collection=True,
 )
-def logout(body: Body) -> Response:
-    """Log out: delete the presented access token, or the one sent as `sid`."""
+def logout(body: Body, collection: Collection) -> Response:
+    """Log out: delete the presented access token, or the one sent as `sid`, of whichever model."""
     tokens.delete_session(_token_to_end(body))
     response = Response(status=204)
     clear_cookie(response)
