@@ -128,6 +128,8 @@ class Definition:
     own_names: frozenset[str] = frozenset()
     own_columns: frozenset[str] = frozenset()
     calls: frozenset[str] = frozenset({"exists", "replace"})
+    # What the names of columns begin with, if the table has columns of other models.
+    column_prefix: str = ""
     # The properties as declared in the file.
     declared: JsonObject = field(default_factory=dict)
     # What a row is, for the readers of the document.
@@ -165,7 +167,7 @@ class Definition:
 
     def new_column(self, name: str) -> str:
         """Return an unused name for the column of a further property."""
-        wanted = column_name(name)
+        wanted = f"{self.column_prefix}{column_name(name)}"
         columns = {property_.column_name for property_ in self.properties.values()}
         taken = {"id", *self.own_columns, *columns}
         names = chain([wanted], (f"{wanted}_{number}" for number in count(2)))

@@ -50,6 +50,8 @@ class UsersExtension:
     # Whether users have endpoints, and whether `PUT` replaces their record.
     is_public: bool = True
     replaces_on_put: bool = True
+    # The properties of further models of users, whose columns the table has, too.
+    columns_of_others: Sequence[Property] = ()
     # The name of a user in errors and the OpenAPI document.
     singular: str = "user"
 
@@ -65,7 +67,8 @@ def extend(app: Flask, users: Resource, definition: UsersExtension | None) -> Re
         replace(own, hidden=own.hidden or own.name in definition.hidden)
         for own in (*read_properties(app, relations, definition.keys), *definition.keys)
     ]
-    model = make_model(app, properties) if properties else User
+    columns = [*properties, *definition.columns_of_others]
+    model = make_model(app, columns) if columns else User
     app_user_model.set(app, model)
     models = user_models.of(app)
     models[FIRST] = replace(models[FIRST], name=definition.singular, properties=properties)

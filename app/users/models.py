@@ -7,7 +7,18 @@ import string
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, ForeignKey, Index, String, Text, and_, false, text, true
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    String,
+    Text,
+    and_,
+    false,
+    text,
+    true,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import UtcDateTime

@@ -9,7 +9,7 @@ from flask import Flask
 from sqlalchemy import ColumnElement
 
 from app.access.identity import LiveToken, current_identity
-from app.access.policy import denial
+from app.access.policy import denial, principal_types
 from app.access.roles import ADMIN
 from app.access.rules import EVERYONE, OWNER, Rule, allow
 from app.errors import (
@@ -55,6 +55,8 @@ UPDATING_METHODS = (
 # The resource of users as declared by a model with `base: "User"`; None without such a model. Set
 # before users are registered.
 declared_users = AppState[Resource | None]("declared users", factory=lambda _app: None)
+# The resources of further models of users.
+further_users = AppState[list[Resource]]("further models of users", factory=lambda _app: [])
 
 
 def rules(settings: Settings) -> list[Rule]:
@@ -134,6 +136,12 @@ class UserRows(Repository):
             return delete_users([*conditions, *self.restriction])
 
 
+def rows_of(principal_type: str) -> type[UserRows]:
+    """Return the repository for the users of one of several models."""
+    common = {"principal_type": principal_type}
+    return type("UserRows", (UserRows,), {"principal_type": principal_type, "common": common})
+
+
 def _allow_new_email(password: str | None, settings: Settings) -> None:
     """Raise an error unless the caller may change the email, with this password if required."""
     if confirmation.confirms_changes(settings):
@@ -196,13 +204,20 @@ def users_of(app: Flask) -> Resource:
     return declared_users.of(app) or extended_users(app)
 
 
+def lower_case_names(app: Flask) -> frozenset[str]:
+    """Return the properties of users that are stored in lower case."""
+    return frozenset(() if app.config["EMAIL_CASE_SENSITIVE"] else ("email",))
+
+
 def extended_users(app: Flask, extension: "UsersExtension | None" = None) -> Resource:
     """Return the resource of users with additional properties and an extension."""
     resource = replace(
         with_added_relations(app, users),
         path=app.config["USERS_PATH"],
-        in_lower_case=frozenset(() if app.config["EMAIL_CASE_SENSITIVE"] else ("email",)),
+        in_lower_case=lower_case_names(app),
     )
+    if len(principal_types.of(app)) > 1:
+        resource = replace(resource, repository=rows_of(FIRST))
     if not app.config["USER_PROPERTIES"] and extension is None:
         return resource
     # Only imported if users have additional properties, because it takes time to load.

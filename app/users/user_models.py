@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from flask import current_app
 
+from app.access.policy import principal_types
 from app.settings import Settings
 from app.state import AppState
 
@@ -44,7 +45,7 @@ user_models = AppState[dict[str, UserModel]](
 
 def has_several() -> bool:
     """Return True if the app has several models of users."""
-    return len(user_models.current) > 1
+    return len(principal_types.current) > 1
 
 
 def properties_of(principal_type: str) -> "Sequence[Property]":

@@ -100,7 +100,7 @@ def test_of_concurrent_uses_one_writes(app, token):
     with app.test_request_context():
         found = db.session.execute(select(AccessToken.__table__)).one()
 
-        first, second = prolong(found, app.config), prolong(found)
+        first, second = prolong(found, app.config), prolong(found, app.config)
 
     assert first is not None
     assert second is None

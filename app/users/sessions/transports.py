@@ -21,6 +21,7 @@ from app.access.identity import (
     set_identity,
     token_transports,
 )
+from app.access.policy import principal_types
 from app.access.roles import RoleMapping
 from app.database.statements import PreparedStatement
 from app.errors import InvalidToken
@@ -246,5 +247,9 @@ def _replace_user_literal(literal: str) -> None:
     arguments = request.view_args or {}
     # The preflight of a page of another origin has no token (Fetch 4.8).
     is_preflight = request.method == "OPTIONS"
-    if request.blueprint == "users" and arguments.get("id") == literal and not is_preflight:
+    if (
+        request.blueprint in principal_types.current
+        and arguments.get("id") == literal
+        and not is_preflight
+    ):
         arguments["id"] = str(current_identity().require_user())

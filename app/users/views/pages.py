@@ -21,6 +21,7 @@ from app.users.models import token_digest
 from app.users.sessions import login_methods
 from app.users.sessions.cookies import serve_mailed_pages
 from app.users.sessions.tokens import count_sessions
+from app.users.user_models import user_models
 
 bp = Blueprint("user_pages", __name__)
 confirmation_bp = Blueprint("confirmation", __name__)
@@ -29,7 +30,8 @@ confirmation_bp = Blueprint("confirmation", __name__)
 def init_app(app: Flask) -> None:
     """Serve the pages; the one that confirms an address only if the settings require it."""
     serve_mailed_pages(app, bp)
-    if asks_for_verification(app.config) or confirms_changes(app.config):
+    own = [model.settings for model in user_models.of(app).values() if model.settings]
+    if confirms_changes(app.config) or any(map(asks_for_verification, [app.config, *own])):
         serve_mailed_pages(app, confirmation_bp)
 
 
