@@ -299,9 +299,11 @@ def _covers_more(reading: Decision, decisions: Sequence[Decision]) -> bool:
 
 
 def _may_deny_role(rules: MethodRules) -> bool:
-    """Return True if rules may deny access because of a user's role or identity."""
+    """Return True if rules may deny access because of a user's role, identity or model."""
+    others = rules.decision(ANY_USER_ID).others
     return (
         bool(rules.dynamic)
         or rules.names_users
+        or (rules.owners is not None and not others)
         or not all(rules.decision(ANY_USER_ID, [role]) for role in rules.roles)
     )

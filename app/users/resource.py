@@ -9,7 +9,7 @@ from flask import Flask
 from sqlalchemy import ColumnElement
 
 from app.access.identity import LiveToken, current_identity
-from app.access.policy import denial, principal_types
+from app.access.policy import principal_types
 from app.access.roles import ADMIN
 from app.access.rules import EVERYONE, OWNER, Rule, allow
 from app.errors import (
@@ -186,11 +186,11 @@ def principal_type_of(collection: Collection) -> str:
 
 
 def session_of(collection: Collection) -> LiveToken:
-    """Return the session of a user of a collection's model; raise the access error for others."""
+    """Return the session of a user of a collection's model; raise AuthorizationRequired."""
     identity = current_identity()
     session = identity.require_session()
     if identity.principal_type != principal_type_of(collection):
-        raise denial(collection.name)
+        raise identity.unauthorized()
     return session
 
 
