@@ -7,6 +7,7 @@ from typing import Any
 
 from flask import Flask
 from marshmallow import ValidationError, fields
+from sqlalchemy import inspect
 
 from app.config import SCHEMA
 from app.properties.properties import column_name
@@ -15,11 +16,12 @@ from app.rest.relations import Relation
 from app.rest.resource import Resource
 from app.rest.views.collection import declared_endpoints
 from app.settings import Settings
-from app.users.extension import TAKEN, UsersExtension, make_schema, problem_of
+from app.users.extension import TAKEN, UsersExtension, make_schema, map_users, problem_of
 from app.users.models import User, app_user_model
 from app.users.resource import extended_users, lower_case_names, rows_of, users
 from app.users.schemas import RegistrationSchema, UserSchema
 from app.users.user_models import UserModel, user_models
+from app.users.views.sessions import LoginSchema, login_schema
 
 from .bases import USER_SETTINGS, MergedModel
 from .definition import Definition, read_definition
@@ -172,13 +174,13 @@ def make_further_users(
         name=definition.plural,
         singular=name,
         path=definition.path,
-        model=app_user_model.of(app),
+        model=map_users(name, inspect(app_user_model.of(app)).local_table),
         schema=make(UserSchema),
         create_schema=make(RegistrationSchema),
         repository=rows_of(name),
         relations=related.relations,
         foreign_keys=related.foreign_keys,
-        own_endpoints=list(_endpoints_of_further(settings)),
+        own_endpoints=list(_endpoints_of_further(name, settings)),
         is_public=definition.is_public,
         replaces_on_put=definition.replaces_on_put,
         in_lower_case=lower_case_names(app),
@@ -188,14 +190,17 @@ def make_further_users(
     )
 
 
-def _endpoints_of_further(settings: Mapping[str, Any]) -> Iterator[Endpoint]:
+def _endpoints_of_further(principal_type: str, settings: Mapping[str, Any]) -> Iterator[Endpoint]:
     """Yield the endpoints of users that a further model with these settings serves.
 
     All others are about users of the first model.
     """
+    schema = login_schema(principal_type)
     for endpoint in users.own_endpoints:
         if endpoint.finds_row or endpoint.gets_collection:
-            yield endpoint.replace(is_served=partial(_is_served, endpoint.is_served, settings))
+            answer = schema if endpoint.answer is LoginSchema else endpoint.answer
+            is_served = partial(_is_served, endpoint.is_served, settings)
+            yield endpoint.replace(answer=answer, is_served=is_served)
 
 
 def _is_served(

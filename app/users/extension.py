@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from flask import Flask
-from sqlalchemy import Column
+from sqlalchemy import Column, FromClause
 from sqlalchemy.orm import registry
 
 from app.config import ConfigurationError
@@ -148,9 +148,13 @@ def make_model(app: Flask, properties: Sequence[Property]) -> type[User]:
     table = User.__table__.to_metadata(metadata)  # type: ignore[attr-defined]
     for own in properties:
         table.append_column(_column(own))
-    model: type[User] = type("User", (User,), {"__abstract__": True, "__doc__": User.__doc__})
-    mapping = registry(metadata=metadata)
-    mapping.map_imperatively(model, table, inherits=User, concrete=True)
+    return map_users("User", table)
+
+
+def map_users(name: str, table: FromClause) -> type[User]:
+    """Return a subclass of User with this name, mapped to a table of users."""
+    model: type[User] = type(name, (User,), {"__abstract__": True, "__doc__": User.__doc__})
+    registry().map_imperatively(model, table, inherits=User, concrete=True)
     return model
 
 

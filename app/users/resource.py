@@ -35,7 +35,7 @@ from .accounts.removal import delete_users, keeping_admin
 from .models import User
 from .schemas import RegistrationSchema, UserSchema
 from .sessions.assurance import require_recent_or_password
-from .user_models import FIRST, settings_of
+from .user_models import FIRST, settings_of, user_models
 
 if TYPE_CHECKING:
     from .extension import UsersExtension
@@ -194,9 +194,9 @@ def session_of(collection: Collection) -> LiveToken:
     return session
 
 
-def users_collection() -> Collection:
-    """Return the users served by the current app."""
-    return served_collections.current["users"]
+def users_collection(principal_type: str = FIRST) -> Collection:
+    """Return the users of a model served by the current app."""
+    return served_collections.current[user_models.current[principal_type].resource]
 
 
 def users_of(app: Flask) -> Resource:

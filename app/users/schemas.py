@@ -4,6 +4,7 @@ from typing import Any
 
 import marshmallow
 from email_validator import EmailNotValidError
+from flask import has_app_context
 from marshmallow import fields, validate
 from marshmallow.exceptions import ValidationError
 
@@ -18,6 +19,7 @@ from .names import (
     normalize_email,
     normalize_username,
 )
+from .user_models import has_several
 
 #: Maximum characters of the kind, code or ticket of a second factor.
 MAX_FACTOR_TEXT = 128
@@ -177,6 +179,14 @@ class AccessTokenSchema(Schema):
     ttl = fields.Function(lambda token: as_json_number(token.ttl), metadata=SECONDS)
     created = Timestamp()
     userId = Id(attribute="user_id", dump_only=True)  # noqa: N815
+    principalType = fields.String(  # noqa: N815
+        metadata={"description": "The name of the user's model.", "examples": ["Customer"]}
+    )
+
+    def __init__(self, **options: Any) -> None:
+        """Leave out the model if there is only one, or no app yet."""
+        is_shown = has_app_context() and has_several()
+        super().__init__(**{"exclude": () if is_shown else ("principalType",)} | options)
 
 
 class SessionSchema(Schema):

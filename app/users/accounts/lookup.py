@@ -55,10 +55,13 @@ def list_members(role_id: Id, limit: int, skip: int) -> list[Mapping[str, object
     return [row._asdict() for row in db.session.execute(users)]
 
 
-def list_users() -> list[User]:
-    """Return all users in the order of creation."""
+def list_users(principal_type: str | None = None) -> list[User]:
+    """Return the users of a model, by default all, in the order of creation."""
     model = user_model()
-    return list(db.session.scalars(select(model).order_by(model.created, model.id)))
+    found = select(model).order_by(model.created, model.id)
+    if principal_type is not None:
+        found = found.where(model.principal_type == principal_type)
+    return list(db.session.scalars(found))
 
 
 def list_role_holders() -> list[tuple[str, Id, str, str | None]]:

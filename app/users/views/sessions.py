@@ -1,5 +1,7 @@
 """Endpoints to log in and out, and of a user's sessions."""
 
+from typing import cast
+
 from flask import Response, jsonify, request
 from marshmallow import fields
 
@@ -35,6 +37,13 @@ class LoginSchema(schemas.AccessTokenSchema):
     """A new access token with its user, who may have additional properties."""
 
     user = fields.Nested(lambda: users_collection().schema)
+
+
+def login_schema(principal_type: str) -> type[LoginSchema]:
+    """Return the schema of a new access token with its user, who is of a further model."""
+    user = fields.Nested(lambda: users_collection(principal_type).schema)
+    schema = LoginSchema.from_dict({"user": user}, name=f"{principal_type}LoginSchema")
+    return cast("type[LoginSchema]", schema)
 
 
 @users.endpoint(
