@@ -5,6 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from app.pages import render_client_page
 from app.rest.endpoint import Endpoints, register_endpoints
+from app.users.user_models import has_several, settings_of, user_models
 
 from .calls import MODEL, RULES, calls
 from .endpoints import records, users
@@ -28,4 +29,18 @@ def init_app(app: Flask) -> None:
 @bp.get("")
 def page() -> ResponseReturnValue:
     """Return the page."""
-    return render_client_page("admin.html")
+    return render_client_page("admin.html", userModels=_user_models())
+
+
+def _user_models() -> dict[str, dict[str, str]]:
+    """Return the models of users by `principalType`, if there are several."""
+    if not has_several():
+        return {}
+    return {
+        name: {
+            "path": settings_of(name)["USERS_PATH"].lower(),
+            "resource": model.resource,
+            "title": model.name,
+        }
+        for name, model in user_models.current.items()
+    }

@@ -17,7 +17,7 @@ from app.users.accounts import lookup
 from app.users.accounts.removal import has_admin
 from app.users.models import User
 from app.users.transfer.csv_files import from_text
-from app.users.user_models import FIRST, find_principal_type, properties_of
+from app.users.user_models import find_principal_type, properties_of
 
 # Maximum realms in an error.
 MAX_NAMED_REALMS = 5
@@ -31,18 +31,8 @@ Options = ParamSpec("Options")
 realm_option = click.option("--realm", help="The realm of the user.")
 
 
-def _read_model(_ctx: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
-    try:
-        return None if name is None else find_principal_type(name)
-    except LookupError as error:
-        raise click.BadParameter(f"{error}.") from None
-
-
 model_option = click.option(
-    "--model",
-    "principal_type",
-    callback=_read_model,
-    help="The model of the user, if there are several; by default the first.",
+    "--model", help="The model of the user, if there are several; by default the first."
 )
 password_option = click.option(
     "--password-stdin", is_flag=True, help="Read the password from the first line of stdin."
@@ -55,6 +45,15 @@ property_option = click.option(
     multiple=True,
     help="A property of USER_PROPERTIES: text as it is, anything else as JSON; may be repeated.",
 )
+
+
+def find_model(name: str | None) -> str:
+    """Return the `principal_type` of a model by its name; None is the first one."""
+    try:
+        return find_principal_type(name)
+    except LookupError as error:
+        message = str(error)
+        raise click.ClickException(f"{message[:1].upper()}{message[1:]}.") from None
 
 
 def read_properties(given: Iterable[str], principal_type: str) -> dict[str, object]:
@@ -89,11 +88,11 @@ def user_argument(command: Callable[Concatenate[User, Options], None]) -> Callab
     def run(
         email: str,
         realm: str | None,
-        principal_type: str | None,
+        model: str | None,
         *args: Options.args,
         **options: Options.kwargs,
     ) -> None:
-        command(find_user(email, realm, principal_type or FIRST), *args, **options)
+        command(find_user(email, realm, find_model(model)), *args, **options)
 
     return run
 

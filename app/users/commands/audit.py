@@ -13,9 +13,8 @@ from app.database.ids import app_id_form
 from app.errors import ModelNotFound
 from app.ids import Id
 from app.problems import closest
-from app.users.user_models import FIRST
 
-from .arguments import find_user, model_option, realm_option
+from .arguments import find_model, find_user, model_option, realm_option
 
 # Default number of listed records.
 DEFAULT_LIMIT = 1000
@@ -35,7 +34,7 @@ audit = CommandGroup("audit", help="List and purge the audit log.")
 def list_(
     user: str | None,
     realm: str | None,
-    principal_type: str | None,
+    model: str | None,
     action: str | None,
     since: datetime | None,
     limit: int,
@@ -44,7 +43,7 @@ def list_(
     """List the newest records, newest first."""
     if action is not None:
         _check_action(action)
-    user_id = None if user is None else _user_id(user, realm, principal_type or FIRST)
+    user_id = None if user is None else _user_id(user, realm, find_model(model))
     found = audit_log.find_records(limit, user_id, action, since and since.replace(tzinfo=UTC))
     print_rows(COLUMNS, (_row(record, as_json) for record in found), as_json)
 

@@ -13,7 +13,7 @@ from app.users.models import User
 from app.users.resource import users_collection
 from app.users.transfer import exporting, importing
 from app.users.transfer.csv_files import InvalidFileError
-from app.users.user_models import FIRST, has_several, properties_of, user_models
+from app.users.user_models import has_several, properties_of, user_models
 
 from . import arguments
 from .arguments import (
@@ -53,14 +53,14 @@ def create(
     email: str,
     username: str | None,
     realm: str | None,
-    principal_type: str | None,
+    model: str | None,
     roles: tuple[str, ...],
     properties: tuple[str, ...],
     password_stdin: bool,
     service: bool,
 ) -> None:
     """Create the user EMAIL, even if REGISTRATION_OPEN is false."""
-    principal_type = principal_type or FIRST
+    principal_type = arguments.find_model(model)
     given = {
         "email": email,
         "username": username,
@@ -89,13 +89,14 @@ def create(
 @users.command("list")
 @model_option
 @json_option
-def list_(principal_type: str | None, as_json: bool) -> None:
+def list_(model: str | None, as_json: bool) -> None:
     """List all users, or those of a model with its properties."""
-    if principal_type is None and has_several():
+    if model is None and has_several():
         names: tuple[str, ...] = (*USER_COLUMNS, "model")
         rows = [(*_user_row(user, ()), _model_of(user)) for user in lookup.list_users()]
     else:
-        properties = _shown_properties(principal_type or FIRST)
+        principal_type = arguments.find_model(model)
+        properties = _shown_properties(principal_type)
         names = (*USER_COLUMNS, *(declared.name for declared in properties))
         rows = [_user_row(user, properties) for user in lookup.list_users(principal_type)]
     print_rows(names, rows, as_json)
@@ -158,13 +159,13 @@ def enable(user: User) -> None:
     help="Leave out users whose email is there already: go on after an interruption.",
 )
 @model_option
-def import_(path: str, dry_run: bool, skip_existing: bool, principal_type: str | None) -> None:
+def import_(path: str, dry_run: bool, skip_existing: bool, model: str | None) -> None:
     """Import the users of the CSV file FILE, unless there is a problem with any of them.
 
     Line 1 names the columns: email and, optionally, username, realm, password or passwordHash,
     emailVerified, created, disabledAt, roles.
     """
-    checked = _read_file(path, skip_existing, principal_type or FIRST)
+    checked = _read_file(path, skip_existing, arguments.find_model(model))
     arguments.check_roles(sorted({role for user in checked.users for role in user["roles"]}))
     rest = f" {checked.skipped} were there already." if skip_existing else ""
     if dry_run:
@@ -180,14 +181,15 @@ def import_(path: str, dry_run: bool, skip_existing: bool, principal_type: str |
     "--with-password-hashes", "with_hashes", is_flag=True, help="Export hashes of passwords too."
 )
 @model_option
-def export(path: str, with_hashes: bool, principal_type: str | None) -> None:
+def export(path: str, with_hashes: bool, model: str | None) -> None:
     """Export all users of a model to the new CSV file FILE, or to stdout if it is `-`."""
+    principal_type = arguments.find_model(model)
     if with_hashes:
         click.echo(HASHES_WARNING, err=True)
     if path == STDOUT:
-        count = exporting.export_users(sys.stdout, with_hashes, principal_type or FIRST)
+        count = exporting.export_users(sys.stdout, with_hashes, principal_type)
     else:
-        count = _write_file(path, with_hashes, principal_type or FIRST)
+        count = _write_file(path, with_hashes, principal_type)
     click.echo(f"Exported {count} users to {path}.", err=path == STDOUT)
 
 
