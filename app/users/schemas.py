@@ -4,7 +4,6 @@ from typing import Any
 
 import marshmallow
 from email_validator import EmailNotValidError
-from flask import has_app_context
 from marshmallow import fields, validate
 from marshmallow.exceptions import ValidationError
 
@@ -185,8 +184,7 @@ class AccessTokenSchema(Schema):
 
     def __init__(self, **options: Any) -> None:
         """Leave out the model if there is only one, or no app yet."""
-        is_shown = has_app_context() and has_several()
-        super().__init__(**{"exclude": () if is_shown else ("principalType",)} | options)
+        super().__init__(**{"exclude": () if has_several() else ("principalType",)} | options)
 
 
 class SessionSchema(Schema):

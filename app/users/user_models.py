@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from flask import current_app
+from flask import current_app, has_app_context
 
 from app.access.policy import principal_types
 from app.settings import Settings
@@ -44,8 +44,8 @@ user_models = AppState[dict[str, UserModel]](
 
 
 def has_several() -> bool:
-    """Return True if the app has several models of users."""
-    return len(principal_types.current) > 1
+    """Return True if the app has several models of users; False outside of an app."""
+    return has_app_context() and len(principal_types.current) > 1
 
 
 def properties_of(principal_type: str) -> "Sequence[Property]":

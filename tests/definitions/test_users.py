@@ -213,11 +213,10 @@ CHOICES = {
 def test_of_two_models_that_extend_user_one_is_the_first(serve, reason, name):
     more, config = CHOICES[reason]
     api = serve({name: STAFF, "customer": customer(), **more}, config)
-    app = api.client.application
+    found = json_models.of(api.client.application)
 
-    assert json_models.of(app).users.name == "Customer"
-    assert json_models.of(app).further_users.keys() == {"Staff"}
-    assert not [text for text in warnings(app) if "not served" in text and name in text]
+    assert found.users.name == "Customer"
+    assert found.further_users.keys() == {"Staff"}
 
 
 def test_two_models_that_extend_user_alike_stop_the_start(make_app, write_models):
