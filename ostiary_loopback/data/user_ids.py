@@ -50,19 +50,19 @@ class UserIds:
             if source.holder(model)
         }
         stored = self._stored()
-        taken = {new for by_old in self._new.values() for new in by_old.values()}
-        known_ids = [taken, *ids.values(), *stored.values()]
-        highest = max(max(known, default=0) for known in known_ids)
+        new = {number for by_old in self._new.values() for number in by_old.values()}
+        taken, known_ids = set(new), [new, *ids.values(), *stored.values()]
+        highest = max(max(found, default=0) for found in known_ids)
         for name in sorted(ids, key=lambda name: (-len(ids[name]), name)):
             known, own = self._new.setdefault(name, {}), ids[name]
             of_others = set[int]().union(*(stored[other] for other in stored if other != name))
             # Users whom an earlier run moved keep the ids that they have.
-            kept = stored.get(name, set()) - taken
+            kept = stored.get(name, set()) - new
             for old in sorted((own - kept) & (taken | of_others)):
                 if str(old) not in known:
                     highest += 1
                     known[str(old)] = highest
-            taken |= own | set(known.values())
+            taken |= {known.get(str(old), old) for old in own}
             if known:
                 text = f"users have the id of a user of another model, and a new one: {FILE}"
                 moved.add(name, NOTE, text, count=len(known))
