@@ -219,7 +219,8 @@ def install_rules(app: Flask, declared: ModelRules) -> None:
             access,
             dynamic,
             session_only=method in session_only,
-            spares_admins=is_of_users and _changes_rows(method, access) and method in by_row,
+            # A method that changes existing users, which may be admins.
+            spares_admins=is_of_users and access != READ and method in by_row - {CREATE},
             unscoped=method in unscoped,
             narrowed_by=narrowed_by[method],
             owners=declared.owners,
@@ -236,11 +237,6 @@ def install_rules(app: Flask, declared: ModelRules) -> None:
         barred = () if CREATE in by_row else dynamic
         applicable = _applicable(rules, bool(owned), barred)
         compiled[model, CREATE_RELATED] = MethodRules(applicable, CREATE, methods[CREATE], dynamic)
-
-
-def _changes_rows(method: str, access: str) -> bool:
-    """Return True if the method changes existing rows; those of users may be admins."""
-    return access != READ and method != CREATE
 
 
 def _applicable(rules: Iterable[Rule], has_owner: bool, barred: Collection[str]) -> list[Rule]:

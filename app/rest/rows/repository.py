@@ -87,10 +87,10 @@ class Repository:
 
         Rows that do not meet the restriction are treated as missing.
         """
-        self.model = model
-        self.owner = owner
+        self.model, self.owner = model, owner
         self._table_columns: Mapping[str, AnyColumn] = inspect(model).columns
-        self.restriction = [*self.common_conditions(self.column), *restriction]
+        common = [self.column(name) == value for name, value in self.common.items()]
+        self.restriction = [*common, *restriction]
         self.key = self._table_columns["id"]
         self._defaults = ColumnDefaults(self._table_columns)
         self.shown = ShownColumns(properties, self.key.table)
@@ -117,10 +117,6 @@ class Repository:
         """Return the condition that a row has an id."""
         condition: Condition = self.key == row_id
         return condition
-
-    def common_conditions(self, find_column: Callable[[str], AnyColumn]) -> list[Condition]:
-        """Return the conditions that rows have the `common` values, in columns by attribute."""
-        return [find_column(name) == value for name, value in self.common.items()]
 
     def transaction(self) -> AbstractContextManager[None]:
         """Return the context of an atomic operation."""
