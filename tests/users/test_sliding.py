@@ -100,7 +100,7 @@ def test_of_concurrent_uses_one_writes(app, token):
     with app.test_request_context():
         found = db.session.execute(select(AccessToken.__table__)).one()
 
-        first, second = prolong(found, app.config), prolong(found, app.config)
+        first, second = prolong(found), prolong(found)
 
     assert first is not None
     assert second is None
@@ -162,7 +162,7 @@ def test_a_token_that_ended_meanwhile_is_not_revived(app, token, change):
         db.session.execute(CHANGES[change])
         before = db.session.execute(select(AccessToken.__table__)).all()
 
-        assert prolong(found, app.config) is None
+        assert prolong(found) is None
 
         assert db.session.execute(select(AccessToken.__table__)).all() == before
 

@@ -41,6 +41,7 @@ from app.users.models import (
     new_token_values,
     token_digest,
 )
+from app.users.user_models import FIRST, settings_of
 
 #: Maximum sessions shown to a user, the newest ones.
 MAX_SESSIONS = 1000
@@ -152,17 +153,17 @@ class SlidingToken(Protocol):
     remember_me: bool
 
 
-def prolong(session: SlidingToken, settings: Settings) -> datetime | None:
+def prolong(session: SlidingToken, principal_type: str = FIRST) -> datetime | None:
     """Prolong a token by its ttl, if TOKEN_TOUCH_INTERVAL has passed since the last time.
 
     Returns the new time of expiry, at most TOKEN_MAX_TTL after the login; None if the token was not
     prolonged. A database error is only logged, because the token is valid in any case.
     """
     time = now()
-    latest_touch = time - timedelta(seconds=settings["TOKEN_TOUCH_INTERVAL"])
+    latest_touch = time - timedelta(seconds=current_app.config["TOKEN_TOUCH_INTERVAL"])
     if (session.last_used or session.created) > latest_touch:
         return None
-    cap = session.created + timedelta(seconds=settings["TOKEN_MAX_TTL"])
+    cap = session.created + timedelta(seconds=settings_of(principal_type)["TOKEN_MAX_TTL"])
     expires_at = min(time + timedelta(seconds=session.ttl), cap)
     try:
         touched = _touch(session.digest, time, latest_touch, expires_at)

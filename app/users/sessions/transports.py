@@ -29,7 +29,6 @@ from app.observability.origin import note_caller
 from app.state import AppState
 from app.times import now
 from app.users.models import AccessToken, User, token_digest
-from app.users.user_models import settings_of
 
 from .cookies import ignores_cookie, refuse_cross_site, renew_cookie
 from .tokens import SlidingToken, prolong
@@ -142,10 +141,7 @@ def resolve_sliding_token(reader: TokenReader) -> None:
     resolve_access_token(reader)
     identity = current_identity()
     session = cast("SlidingToken | None", identity.session)
-    if session is None:
-        return
-    expires_at = prolong(session, settings_of(identity.principal_type))
-    if not expires_at:
+    if session is None or not (expires_at := prolong(session, identity.principal_type)):
         return
     transport, value = _find_token(reader.readers)
     if transport is not None and transport.location == COOKIE:
