@@ -107,7 +107,9 @@ def new_handle() -> str:
 
 
 class User(Model):
-    """A user; `email` and `username` are unique within the `realm` and the model of users.
+    """A user; `email` and `username` are unique within the `realm`.
+
+    If there are several models of users, they are unique among those of one.
 
     `id`, `email_verified`, `created`, `disabled_at` and `service_account` are further attributes,
     and so are the columns of the app's USER_PROPERTIES.

@@ -1,6 +1,8 @@
 """Commands, fixtures and the admin page with two models of users."""
 
+import html
 import json
+import re
 from urllib.parse import quote
 
 import pytest
@@ -12,7 +14,7 @@ from app.users.models import User
 from app.users.service import find_user
 from tests.conftest import PASSWORD
 
-from .shop import CUSTOMERS, STAFF_PATH
+from .shop import CONFIG, CUSTOMERS, MODELS, STAFF_PATH
 
 
 @pytest.fixture
@@ -129,6 +131,20 @@ def test_the_admin_page_lists_the_users_of_all_models(api, customer, staff):
     assert [user["id"] for user in found] == [staff.id]
     shown = api("GET", f"/admin/users/{staff.id}", token=customer.token).json
     assert (shown["principalType"], shown["sessions"]) == ("Staff", 1)
-    assert "Staff" in api.client.get("/admin").text
     done = api("POST", f"{STAFF_PATH}/{staff.id}/disable", token=customer.token)
     assert done.status_code == 204
+
+
+@pytest.mark.parametrize("page", ["/admin", "/account"])
+def test_a_page_logs_in_users_of_the_model_in_its_address(serve, page):
+    client = serve(MODELS, CONFIG, ACCOUNT_PAGE=True).client
+
+    for model, path in (
+        ("", "customers"),
+        ("?model=staff", "staff"),
+        ("?model=Customer", "customers"),
+    ):
+        [held] = re.findall('data-page="(.*?)"', client.get(page + model).text)
+        settings = json.loads(html.unescape(held))
+        assert settings["users"] == path
+    assert client.get(f"{page}?model=stuff").status_code == 404
