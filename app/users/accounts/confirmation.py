@@ -20,6 +20,7 @@ from app.users.models import CHANGE_SCOPE, VERIFY_SCOPE, AccessToken, User, toke
 from app.users.names import NOT_AN_EMAIL, stored_email
 from app.users.passwords.hashing import check_password
 from app.users.sessions import login_methods
+from app.users.sessions.login import type_of_user
 from app.users.sessions.tokens import delete_scoped, delete_sessions, lock, use_up
 from app.users.user_models import settings_of
 
@@ -60,15 +61,17 @@ def confirms_changes(settings: Settings) -> bool:
     return bool(settings["EMAIL_CHANGE"] == "confirmed")
 
 
-def request_verification(user_id: Id | None, principal_type: str) -> None:
-    """Ask a user of a model to confirm the address, by verificationRequest.
+def request_verification(user_id: Id | None, principal_type: str | None = None) -> None:
+    """Ask a user, of any model unless one is given, to confirm the address.
 
-    Does nothing, in the same time, if the user does not exist, has a verified address or is
-    disabled; None is the id of no user. Does nothing at all without EMAIL_VERIFICATION, or after
-    too many requests for the id, which anybody may make. Raises TooManyRequests for a client with
-    too many requests.
+    It is done by verificationRequest. Does nothing, in the same time, if the user does not exist,
+    has a verified address or is disabled; None is the id of no user. Does nothing at all without
+    EMAIL_VERIFICATION, or after too many requests for the id, which anybody may make. Raises
+    TooManyRequests for a client with too many requests.
     """
     count(VERIFICATION_ADDRESS, current_network())
+    if principal_type is None:
+        principal_type = type_of_user(user_id)
     settings = settings_of(principal_type)
     if not asks_for_verification(settings) or not allows(VERIFICATION_USER, user_id or 0):
         return

@@ -206,9 +206,13 @@ def issue_token(user_id: Id, ttl: float | None = None, methods: Iterable[str] = 
     RFC 8176 for how the user was authenticated; with `mfa` the session is strong. Raises
     LoginFailed if the user does not exist or is disabled, and InvalidTtl.
     """
-    principal_type = db.session.scalar(select(User.principal_type).where(User.id == user_id))
-    settings = settings_of(principal_type or FIRST)
+    settings = settings_of(type_of_user(user_id))
     return open_session(user_id, parse_ttl(ttl, settings), methods=methods)
+
+
+def type_of_user(user_id: Id | None) -> str:
+    """Return the model of a user, the first one if there is no such user."""
+    return db.session.scalar(select(User.principal_type).where(User.id == user_id)) or FIRST
 
 
 def takes_second_step(user_id: Id, methods: Collection[str]) -> bool:
