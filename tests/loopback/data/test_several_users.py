@@ -6,6 +6,8 @@ import pytest
 
 from ostiary_loopback.application import read_application
 from ostiary_loopback.data.moving import FOLDER
+from ostiary_loopback.models_check import check_models
+from ostiary_loopback.writing.models import config_file
 from tests.conftest import PASSWORD, Api
 from tests.definitions.conftest import make_models, write_models  # noqa: F401 - fixtures
 from tests.definitions.library import rule
@@ -162,3 +164,17 @@ def test_a_further_run_keeps_the_ids_and_moves_new_users(move):
         (13, "", "zoe@example.com"),
         (14, "Staff", "ann@example.com"),
     ]
+
+
+def test_the_report_says_what_becomes_of_each_model_of_users(move):
+    texts = [text for check in check_models(move.application) for text in check.differences]
+    said = [text for text in texts if "one of several models of users" in text]
+
+    assert [text.partition(".json")[0].rpartition("/")[2] for text in said] == ["customer", "staff"]
+
+
+def test_an_imported_project_names_the_first_model_of_users(move):
+    config = json.loads(config_file(move.application, []).text)
+
+    owner = config["AccessToken"]["relations"]["user"]
+    assert owner == {"type": "belongsTo", "model": "Customer"}
