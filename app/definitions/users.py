@@ -10,7 +10,7 @@ from marshmallow import ValidationError, fields
 from sqlalchemy import inspect
 
 from app.config import SCHEMA
-from app.properties.properties import column_name
+from app.properties.properties import MAX_NAME, column_name
 from app.rest.endpoint import Endpoint
 from app.rest.relations import Relation
 from app.rest.resource import Resource
@@ -69,7 +69,10 @@ def define_users(merged: MergedModel, is_first: bool = True) -> Definition:
 def _check_properties(definition: Definition, merged: MergedModel) -> None:
     """Report properties that users cannot have."""
     for name, property_ in definition.properties.items():
-        if problem := problem_of(property_, definition.own_names):
+        problem = problem_of(property_, definition.own_names)
+        if not problem and len(property_.column_name) > MAX_NAME:
+            problem = f"its column {property_.column_name} has over {MAX_NAME} characters"
+        if problem:
             merged.properties.get(name, definition.at("mixins")).add(problem)
 
 
