@@ -143,6 +143,9 @@ class Endpoint:
     # Whether personal tokens may call it whatever their scopes are, because these decide on what it
     # calls.
     unscoped: bool = False
+    # Whether the view also gets the collection that serves it, as `collection`. Several models of
+    # users serve the endpoints of users that do, or that are about a row.
+    gets_collection: bool = False
     # Whether it does nothing but read and write rows of the database, so that a rollback undoes it,
     # and a batch may call it.
     atomic: bool = False
