@@ -176,6 +176,7 @@ def make_further_users(
         users,
         name=definition.plural,
         singular=name,
+        description=definition.description,
         path=definition.path,
         model=map_users(name, inspect(app_user_model.of(app)).local_table),
         schema=make(UserSchema),
