@@ -117,6 +117,33 @@ def _in_json(element: Among, compiler: SQLCompiler, **options: object) -> str:
     return compiler.process(column.in_(sa.select(values.c.value)), **options)
 
 
+class OneOf(FunctionElement[bool]):
+    """The condition that a column equals a value, for an order that begins with the column.
+
+    PostgreSQL leaves a column that equals a value out of the order. It then may choose an index of
+    the rest of the order, and read the rows with all other values. It does not see an array's only
+    item.
+    """
+
+    inherit_cache = True
+    type = sa.Boolean()
+
+    def __init__(self, column: ColumnElement[Any], value: ColumnElement[Any]) -> None:
+        super().__init__(column, value)
+
+
+@compiles(OneOf)
+def _any_of_one(element: OneOf, compiler: SQLCompiler, **options: object) -> str:
+    column, value = _processed(element, compiler, options)
+    return f"{column} = ANY (ARRAY[{value}])"
+
+
+@compiles(OneOf, "sqlite")
+def _equal(element: OneOf, compiler: SQLCompiler, **options: object) -> str:
+    column, value = _processed(element, compiler, options)
+    return f"{column} = {value}"
+
+
 class DatabaseTime(FunctionElement[datetime]):
     """The time by the clock of the database, which all instances share.
 

@@ -39,6 +39,7 @@ from .related_rows import RelatedRows, filtered_model, included_model
 from .relations import Relation, filter_within
 from .requests.compatibility import loader
 from .resource import Resource, schema_of_new_rows, shown_columns, written_properties
+from .rows.cursors import Cursors
 from .rows.hooks import SavedValues
 from .rows.json_values import EmbeddedObjects
 from .rows.limits import Limits
@@ -86,6 +87,10 @@ class Collection:
         restriction = sql.conditions(parsed, self.properties)
         self.rows = resource.repository(resource.model, self.properties, owner, restriction)
         self.rows.relations = RelatedRows(self)
+        hidden = self.visibility.withheld
+        self.rows.cursors = Cursors(
+            resource.loaded, self.name, self.rows.key, self.properties, hidden
+        )
         self.is_owner_model = resource.holds_users
         # The attribute of a row's owner, unless the row is the owner itself.
         self.owner_key = "" if resource.owner is None or self.is_owner_model else resource.owner.key

@@ -6,6 +6,8 @@ ignores the case of A to Z, and null differs from every value.
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import takewhile
 from math import pi, sin
 from typing import Any, NamedTuple, Protocol
 
@@ -33,6 +35,14 @@ Column = sa.Column[Any]
 Columns = Mapping[str, Column]
 # Columns, or other expressions that are compared like them.
 Operands = Mapping[str, Operand]
+
+
+class LastValue(NamedTuple):
+    """A column to order by, with its value in the last row of a page."""
+
+    column: Column
+    value: object
+    descending: bool = False
 
 
 class RelatedSql(Protocol):
@@ -79,6 +89,43 @@ def orders(
 ) -> list[Operand]:
     """Return the columns and values to order by."""
     return [value for term in order for value in _order(term, columns, related)]
+
+
+def after(last: Sequence[LastValue]) -> ColumnElement[bool]:
+    """Return the condition that a row comes after the last one of a page; the id comes last.
+
+    Columns without NULLs and with the same direction are compared together, so that their index is
+    used; the condition on the first ones alone allows it if others follow.
+    """
+    first, descending = last[0], last[0].descending
+    if first.column.nullable:
+        return _after_nullable(first, after(last[1:]))
+    compared = list(takewhile(partial(_is_compared_with, first), last))
+    columns = sa.tuple_(*(by_code_point(each.column) for each in compared))
+    values = sa.tuple_(*(_literal(each.column, each.value) for each in compared))
+    beyond = columns < values if descending else columns > values
+    if len(compared) == len(last):
+        return beyond
+    not_before = columns <= values if descending else columns >= values
+    return sa.and_(not_before, sa.or_(beyond, after(last[len(compared) :])))
+
+
+def _is_compared_with(first: LastValue, other: LastValue) -> bool:
+    return not other.column.nullable and other.descending == first.descending
+
+
+def _after_nullable(last: LastValue, others: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Return the condition that a row comes after the last one; `others` is that for equal ones.
+
+    NULLs sort before all other values.
+    """
+    is_null = last.column.is_(None)
+    if last.value is None:
+        return sa.and_(is_null, others) if last.descending else sa.or_(~is_null, others)
+    column, value = by_code_point(last.column), _literal(last.column, last.value)
+    if last.descending:
+        return sa.or_(is_null, sa.and_(column <= value, sa.or_(column < value, others)))
+    return sa.and_(column >= value, sa.or_(column > value, others))
 
 
 def values(place: Place, columns: Operands) -> list[Operand]:
@@ -136,10 +183,10 @@ def _bound(value: object) -> object:
     return literal(value, sa.BigInteger()) if is_large else value
 
 
-def _literal(target: SqlTarget, value: object) -> Operand:
+def _literal(compared: Operand, value: object) -> Operand:
     """Return a value as a parameter; SQLAlchemy would render booleans inline."""
     bound = _bound(value)
-    return bound if isinstance(bound, ColumnElement) else literal(bound, target.value.type)
+    return bound if isinstance(bound, ColumnElement) else literal(bound, compared.type)
 
 
 def _equal(target: SqlTarget, value: object) -> ColumnElement[bool]:
@@ -157,14 +204,14 @@ def _exists(target: SqlTarget, exists: bool) -> ColumnElement[bool]:
 def _compare(relation: Callable[[Any, Any], Any]) -> "Operator":
     def compare(target: SqlTarget, value: object) -> ColumnElement[bool]:
         condition: ColumnElement[bool]
-        condition = relation(by_code_point(target.value), _literal(target, value))
+        condition = relation(by_code_point(target.value), _literal(target.value, value))
         return condition
 
     return compare
 
 
 def _between(target: SqlTarget, ends: Sequence[object]) -> ColumnElement[bool]:
-    low, high = (_literal(target, end) for end in ends)
+    low, high = (_literal(target.value, end) for end in ends)
     ordered = by_code_point(target.value)
     return sa.and_(ordered >= low, ordered <= high)
 
