@@ -95,7 +95,7 @@ class SortKeys:
         except (ValueError, TooDeep):
             raise InvalidFilter(NO_CURSOR) from None
         match parsed:
-            case [str(digest), int(skipped), *values] if 0 <= skipped <= MAX_SKIP:
+            case [str(digest), skipped, *values] if _is_number(skipped):
                 if digest == self._digest and len(values) == len(self._keys):
                     return Position(list(map(_read, self._keys, values)), skipped)
                 raise InvalidFilter(OTHER_LIST)
@@ -181,6 +181,10 @@ def _kind(column: AnyColumn) -> Kind | None:
     kind = kind_of(type_, app_id_form())
     is_rounded = kind is kinds.TIME or (isinstance(type_, Numeric) and not isinstance(type_, Float))
     return None if is_rounded or kind.read is None else kind
+
+
+def _is_number(skipped: object) -> bool:
+    return type(skipped) is int and 0 <= skipped <= MAX_SKIP
 
 
 def _as_json(value: object) -> object:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from urllib.parse import urlencode
+from urllib.parse import quote_plus, urlencode
 
 from flask import jsonify, request
 from flask.typing import ResponseReturnValue
@@ -31,6 +31,8 @@ Belonging = Callable[[object], ColumnElement[bool]]
 MAX_FILTERS = 64
 #: Maximum characters of a filter that is kept.
 MAX_LENGTH = 500
+# The characters of JSON in a query, as all others are escaped; `urlencode` takes a call for each.
+QUOTED = {code: quote_plus(chr(code)) for code in range(128)}
 # The parts of a filter that say where a page begins.
 BEGINNINGS = ("after", "offset", "skip")
 # The headers of a page.
@@ -187,7 +189,8 @@ def _next_url(
     """
     rest = {name: value for name, value in filter_.raw.items() if name not in BEGINNINGS}
     next_filter = {**rest, **collection.rows.cursors.next_page(filter_, page.rows)}
-    query = urlencode({**kept, "filter": json.dumps(next_filter, separators=(",", ":"))})
+    given = json.dumps(next_filter, separators=(",", ":")).translate(QUOTED)
+    query = "&".join([*([urlencode(kept)] if kept else []), f"filter={given}"])
     # Relative, so that it works behind any proxy; not the whole query, to leave out tokens.
     url = f"{request.script_root}{requested_path()}?{query}"
     if len(url) <= MAX_URL:
