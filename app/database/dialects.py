@@ -117,31 +117,28 @@ def _in_json(element: Among, compiler: SQLCompiler, **options: object) -> str:
     return compiler.process(column.in_(sa.select(values.c.value)), **options)
 
 
-class OneOf(FunctionElement[bool]):
-    """The condition that a column equals a value, for an order that begins with the column.
+class OnlyItem(FunctionElement[Any]):
+    """A value that a column equals, if an order begins with the column.
 
-    PostgreSQL leaves a column that equals a value out of the order. It then may choose an index of
-    the rest of the order, and read the rows with all other values. It does not see an array's only
-    item.
+    PostgreSQL leaves such a column out of the order, and may then read the rows with all other
+    values by an index of the rest. It does not if the value is any of an array.
     """
 
     inherit_cache = True
-    type = sa.Boolean()
 
-    def __init__(self, column: ColumnElement[Any], value: ColumnElement[Any]) -> None:
-        super().__init__(column, value)
-
-
-@compiles(OneOf)
-def _any_of_one(element: OneOf, compiler: SQLCompiler, **options: object) -> str:
-    column, value = _processed(element, compiler, options)
-    return f"{column} = ANY (ARRAY[{value}])"
+    def __init__(self, value: ColumnElement[Any]) -> None:
+        super().__init__(value)
+        self.type = value.type
 
 
-@compiles(OneOf, "sqlite")
-def _equal(element: OneOf, compiler: SQLCompiler, **options: object) -> str:
-    column, value = _processed(element, compiler, options)
-    return f"{column} = {value}"
+@compiles(OnlyItem)
+def _any_of_array_of_one(element: OnlyItem, compiler: SQLCompiler, **options: object) -> str:
+    return f"ANY (ARRAY[{compiler.process(element.clauses, **options)}])"
+
+
+@compiles(OnlyItem, "sqlite")
+def _the_value(element: OnlyItem, compiler: SQLCompiler, **options: object) -> str:
+    return compiler.process(element.clauses, **options)
 
 
 class DatabaseTime(FunctionElement[datetime]):

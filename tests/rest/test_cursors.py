@@ -287,9 +287,7 @@ def test_a_cursor_holds_no_value_that_receivers_may_change(entries, serve):
     client = serve(Base.metadata, resource).test_client()
 
     def linked(**filter_):
-        return next_filter(
-            client.get("/api/entries", query_string={"filter": json.dumps(filter_)})
-        )
+        return next_filter(client.get("/api/entries", query_string={"filter": json.dumps(filter_)}))
 
     assert linked(order="name", limit=1) == {"order": "name", "limit": 1, "skip": 1}
     assert set(linked(limit=1)) == {"limit", "after"}

@@ -20,7 +20,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.operators import desc_op
 
 from app.database.columns import AnyColumn
-from app.database.dialects import CodePoints, OneOf
+from app.database.dialects import CodePoints, OnlyItem
 
 from .values import Condition, Element, Statement
 
@@ -36,7 +36,8 @@ def page_statement(
     for column in _indexed_before(first):
         if any(_equals(each, column) for each in conditions):
             conditions = [
-                OneOf(column, each.right) if _equals(each, column) else each for each in conditions
+                column == OnlyItem(each.right) if _equals(each, column) else each
+                for each in conditions
             ]
             order = [column.desc() if is_descending else column.asc(), *order]
             break
