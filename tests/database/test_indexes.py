@@ -105,7 +105,8 @@ def test_background_work_scans_no_table(app, database_url):
 # The rows of the user with the id 1 are the latest ones, each between two of others.
 FILL = """
     INSERT INTO todos (title, is_complete, created, owner_id)
-    SELECT 'x', mod(number, 2) = 0, now(), CASE WHEN number > 30000 AND mod(number, 2) = 0 THEN 1 ELSE 2 END
+    SELECT 'x', mod(number, 2) = 0, now(),
+      CASE WHEN number > 30000 AND mod(number, 2) = 0 THEN 1 ELSE 2 END
     FROM generate_series(1, 40000) AS number
 """
 PAGES = [

@@ -95,7 +95,7 @@ class SortKeys:
         except (ValueError, TooDeep):
             raise InvalidFilter(NO_CURSOR) from None
         match parsed:
-            case [str(digest), skipped, *values] if _is_number(skipped):
+            case [str(digest), int(skipped), *values] if _is_count(skipped):
                 if digest == self._digest and len(values) == len(self._keys):
                     return Position(list(map(_read, self._keys, values)), skipped)
                 raise InvalidFilter(OTHER_LIST)
@@ -183,8 +183,8 @@ def _kind(column: AnyColumn) -> Kind | None:
     return None if is_rounded or kind.read is None else kind
 
 
-def _is_number(skipped: object) -> bool:
-    return type(skipped) is int and 0 <= skipped <= MAX_SKIP
+def _is_count(number: int) -> bool:
+    return type(number) is int and 0 <= number <= MAX_SKIP
 
 
 def _as_json(value: object) -> object:
