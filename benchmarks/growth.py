@@ -187,14 +187,15 @@ def _deep_pages(place: Place, url: str, rows: int) -> Table:
     with create_engine(url).begin() as connection:
         connection.exec_driver_sql("CREATE INDEX ix_todos_created ON todos (created)")
     most = min(DEEP * SIZE, rows // 2)
+    # Counting the steps of SQLite makes a statement that skips many rows slow.
+    environment = {**_environment(url, place), "APP_STATEMENT_TIMEOUT": "60"}
     lists = {
         "by id": (token(ADMIN), {}),
         "by created, with an index": (token(ADMIN), {"order": "created"}),
         "by created DESC": (token(ADMIN), {"order": "created DESC"}),
-        "by title, without one": (token(ADMIN), {"order": "title"}),
     }
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        work = pool.apply(count_pages, (_environment(url, place), lists, most))
+        work = pool.apply(count_pages, (environment, lists, most))
     page = f"page {most // SIZE:,}"
     table = Table(
         f"{place.title}, pages of to-dos",

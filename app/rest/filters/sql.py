@@ -91,41 +91,43 @@ def orders(
     return [value for term in order for value in _order(term, columns, related)]
 
 
-def after(last: Sequence[LastValue]) -> ColumnElement[bool]:
-    """Return the condition that a row comes after the last one of a page; the id comes last.
+def after(last: Sequence[LastValue]) -> list[ColumnElement[bool]]:
+    """Return conditions one of which a row after the last one of a page meets; the id comes last.
 
-    Columns without NULLs and with the same direction are compared together, so that their index is
-    used; the condition on the first ones alone allows it if others follow.
+    Rows that meet one of them come before those that meet the next. Columns without NULLs and with
+    the same direction are compared together, as an index does.
     """
-    first, descending = last[0], last[0].descending
+    first = last[0]
     if first.column.nullable:
-        return _after_nullable(first, after(last[1:]))
+        return _after_nullable(first, sa.or_(*after(last[1:])))
     compared = list(takewhile(partial(_is_compared_with, first), last))
     columns = sa.tuple_(*(by_code_point(each.column) for each in compared))
     values = sa.tuple_(*(_literal(each.column, each.value) for each in compared))
-    beyond = columns < values if descending else columns > values
+    beyond = columns < values if first.descending else columns > values
     if len(compared) == len(last):
-        return beyond
-    not_before = columns <= values if descending else columns >= values
-    return sa.and_(not_before, sa.or_(beyond, after(last[len(compared) :])))
+        return [beyond]
+    # Follows from the rest, and allows an index.
+    within = columns <= values if first.descending else columns >= values
+    return [sa.and_(within, sa.or_(beyond, *after(last[len(compared) :])))]
 
 
 def _is_compared_with(first: LastValue, other: LastValue) -> bool:
     return not other.column.nullable and other.descending == first.descending
 
 
-def _after_nullable(last: LastValue, others: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Return the condition that a row comes after the last one; `others` is that for equal ones.
+def _after_nullable(last: LastValue, others: ColumnElement[bool]) -> list[ColumnElement[bool]]:
+    """Return the conditions for a column in which NULLs sort before all other values.
 
-    NULLs sort before all other values.
+    `others` is the condition on rows with the same value.
     """
     is_null = last.column.is_(None)
     if last.value is None:
-        return sa.and_(is_null, others) if last.descending else sa.or_(~is_null, others)
+        same = sa.and_(is_null, others)
+        return [same] if last.descending else [same, ~is_null]
     column, value = by_code_point(last.column), _literal(last.column, last.value)
     if last.descending:
-        return sa.or_(is_null, sa.and_(column <= value, sa.or_(column < value, others)))
-    return sa.and_(column >= value, sa.or_(column > value, others))
+        return [sa.and_(column <= value, sa.or_(column < value, others)), is_null]
+    return [sa.and_(column >= value, sa.or_(column > value, others))]
 
 
 def values(place: Place, columns: Operands) -> list[Operand]:

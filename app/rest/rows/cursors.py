@@ -144,14 +144,17 @@ class Cursors:
         return {"after": cursor} if cursor else {"skip": skipped}
 
     def conditions(self, filter_: Filter) -> list[Condition]:
-        """Return the condition for the rows after the filter's cursor; raise InvalidFilter."""
+        """Return conditions one of which the rows after the filter's cursor meet, as `sql.after`.
+
+        None without a cursor. Raises InvalidFilter.
+        """
         if not filter_.after:
             return []
         keys = self._usable_keys(filter_.order)
         if keys is None:
             raise InvalidFilter(UNAVAILABLE)
         values = keys.read(filter_.after).values
-        return [sql.after(list(map(sql.LastValue, keys.columns, values, keys.descending)))]
+        return sql.after(list(map(sql.LastValue, keys.columns, values, keys.descending)))
 
     def _usable_keys(self, order: tuple[Order, ...]) -> "SortKeys | None":
         # Receivers decide what clients see of a row, and are not asked about its order.

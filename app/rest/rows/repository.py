@@ -134,8 +134,8 @@ class Repository:
         if filter_.fields is not None:
             query = select(*self.shown.selected_by(filter_)).where(*self.restriction)
         chosen = [*conditions, *self.conditions(filter_, related)]
-        chosen += self.cursors.conditions(filter_)
-        page = page_statement(query, chosen, self.order(filter_, related))
+        parts = self.cursors.conditions(filter_)
+        page = page_statement(query, chosen, self.order(filter_, related), parts)
         return page.offset(filter_.skip) if filter_.skip else page
 
     def conditions(self, filter_: Filter, related: RelatedGrants | None = None) -> list[Condition]:
