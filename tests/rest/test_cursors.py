@@ -25,6 +25,8 @@ from app.fields.base import Uuid as UuidField
 from app.fields.json import Object
 from app.rest.resource import Resource
 from tests.support.answers import refusal
+from tests.support.databases import connected
+from tests.support.rows import statements
 
 pytestmark = pytest.mark.both_databases
 
@@ -196,6 +198,54 @@ def test_every_row_is_on_one_page_in_any_order(entries, rows, order, limit, show
     assert len(whole) == len(rows)
     assert all(0 < len(page) <= limit for page in pages) or pages == [[]]
     assert all("after" in linked and "skip" not in linked for linked in links)
+
+
+INDEXED = [
+    {"order": "ratio"},
+    {"order": "ratio DESC"},
+    {"order": ["text DESC", "id DESC"]},
+    {"order": "seen DESC", "where": {"rank": 1}},
+    {"order": "seen", "where": {"rank": 1}},
+]
+
+
+@pytest.mark.parametrize("filter_", INDEXED, ids=json.dumps)
+def test_rows_without_a_value_are_on_one_page_too(entries, filter_):
+    values = {
+        "ratio": [0.1, 0.3, 0.3],
+        "text": ["a", "B", "b"],
+        "seen": TIMES,
+        "price": [decimal.Decimal("1.50")] * 3,
+        "code": [UUID(int=7)] * 3,
+        "day": [date(2026, 3, 1)] * 3,
+    }
+    rows = [row(number, address={"n": [number]}) for number in range(1, 12)]
+    for place, each in enumerate(rows[3:]):
+        each |= {name: some[place % 3] for name, some in values.items()}
+    entries.store(rows)
+
+    whole = entries(filter_).json
+    pages, links = entries.walk({**filter_, "limit": 2})
+
+    assert [each for page in pages for each in page] == whole
+    assert (len(whole), len(links)) == (11, 5)
+    assert {each["address"]["n"][0] for each in whole} == {*range(1, 12)}
+
+
+@pytest.mark.only_on("sqlite")
+@pytest.mark.parametrize("filter_", INDEXED, ids=json.dumps)
+def test_the_rows_after_a_cursor_are_found_by_the_index(entries, database_url, filter_):
+    entries.store([row(number, ratio=number, text=str(number)) for number in range(1, 9)])
+    linked = next_filter(entries({**filter_, "limit": 2}))
+    with statements(entries.client.application) as sent:
+        assert len(entries(linked).json) == 2
+
+    with connected(database_url) as connection:
+        rows = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {sent[-1]}")
+        plan = [each.detail for each in rows]
+
+    assert any(each.startswith("SEARCH entries USING INDEX") for each in plan), plan
+    assert not [each for each in plan if "OR" in each.split() or each.startswith("SCAN entries")]
 
 
 def test_pages_follow_the_last_row_whatever_is_stored_and_deleted_meanwhile(entries):
