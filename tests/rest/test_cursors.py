@@ -16,13 +16,13 @@ from sqlalchemy import Date as DateColumn
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from app.access.rules import EVERYONE, allow
-from app.database.columns import ExactDecimal, Json, UtcDateTime
+from app.database.columns import ExactDecimal, GeoPoint, Json, Position, UtcDateTime
 from app.database.ids import RowId
 from app.database.session import db
 from app.fields.base import Boolean, Date, Decimal, Enumeration, Int32, Number, Schema, Timestamp
 from app.fields.base import Text as TextField
 from app.fields.base import Uuid as UuidField
-from app.fields.json import Object
+from app.fields.json import GeoPointField, Object
 from app.rest.resource import Resource
 from tests.support.answers import refusal
 from tests.support.databases import connected
@@ -61,6 +61,7 @@ class Entry(Base):
     color: Mapped[str | None] = mapped_column(Enum("red", "green", native_enum=False))
     address: Mapped[dict | None] = mapped_column(Json(dict))
     secret: Mapped[int | None] = mapped_column(Integer)
+    place: Mapped[Position | None] = mapped_column(GeoPoint)
 
 
 class EntrySchema(Schema):
@@ -81,6 +82,7 @@ class EntrySchema(Schema):
     color = Enumeration("red", "green")
     address = Object()
     secret = Int32()
+    place = GeoPointField()
 
 
 def make_resource() -> Resource:
@@ -292,9 +294,13 @@ def test_clients_that_skip_get_links_that_skip(entries):
     assert "after" in next_filter(entries({"limit": 2}))
 
 
-def test_an_order_without_cursors_skips(entries):
-    entries.store([row(number, address={"city": "a"}) for number in range(1, 6)])
-    filter_ = {"order": "address.city", "limit": 2}
+@pytest.mark.parametrize(
+    "ordered", [{"order": "address.city"}, {"where": {"place": {"near": "1,2"}}}]
+)
+def test_an_order_without_cursors_skips(entries, ordered):
+    values = {"address": {"city": "a"}, "place": Position(lat=1, lng=2)}
+    entries.store([row(number, **values) for number in range(1, 6)])
+    filter_ = {**ordered, "limit": 2}
 
     pages, links = entries.walk(filter_)
 

@@ -115,8 +115,8 @@ class Cursors:
     ) -> None:
         """Make cursors of rows with these columns, of which `key` is the id.
 
-        No cursor has a value of a hidden property, or but for the id of one that receivers of
-        `loaded` may change.
+        No cursor has the value of a hidden property or, if `loaded` has receivers, which may change
+        values, of any property but the id.
         """
         self._loaded, self._model, self._key = loaded, model, key
         self._columns, self._hidden = columns, hidden
@@ -158,7 +158,9 @@ class Cursors:
 
     def _usable_keys(self, order: tuple[Order, ...]) -> "SortKeys | None":
         # Receivers decide what clients see of a row, and are not asked about its order.
-        return None if order and self._loaded.receivers else self._sort_keys(order)
+        if order and (self._loaded.receivers or not all(term.is_stored for term in order)):
+            return None
+        return self._sort_keys(order)
 
     def _find_keys(self, order: tuple[Order, ...]) -> "SortKeys | None":
         """Return what an order compares, with the id; None if it has no cursors."""
@@ -167,7 +169,7 @@ class Cursors:
         keys = list[SortKey]()
         for term in (*order, Order(Place(by_id))):
             name = term.place.property
-            kind = _kind(self._columns[name]) if name in places and term.is_stored else None
+            kind = _kind(self._columns[name]) if name in places else None
             if kind is None or name in self._hidden:
                 return None
             keys.append(SortKey(self._columns[name], places[name], kind, term.descending))
