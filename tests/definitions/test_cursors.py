@@ -95,7 +95,7 @@ def test_a_cursor_has_no_value_that_the_scope_of_a_relation_leaves_out(call):
     cursor = linked(call("GET", path, limit=1))["after"]
     by_speed = linked(call("GET", "/Ships", limit=1, order="speed"))["after"]
 
-    assert json.loads(urlsafe_b64decode(cursor + "=="))[1:] == [1, "0", 1]
+    assert json.loads(urlsafe_b64decode(cursor + "=="))[1:] == [1, True, "0", 1]
     assert linked(call("GET", path, limit=1, order="speed"))["skip"] == 1
     refused = call("GET", path, limit=1, order="speed", after=by_speed)
     assert refusal(refused) == (400, "INVALID_FILTER")

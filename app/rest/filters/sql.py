@@ -91,43 +91,43 @@ def orders(
     return [value for term in order for value in _order(term, columns, related)]
 
 
-def after(last: Sequence[LastValue]) -> list[ColumnElement[bool]]:
+def after(last: Sequence[LastValue], repeats: bool = False) -> list[ColumnElement[bool]]:
     """Return conditions one of which a row after the last one of a page meets; the id comes last.
 
     Rows that meet one of them come before those that meet the next. Columns without NULLs and with
-    the same direction are compared together, as an index does.
+    the same direction are compared together, as an index does. If many rows have the first value,
+    as `repeats` says, they have a condition of their own: SQLite would read all of them.
     """
-    first = last[0]
-    if first.column.nullable:
-        return _after_nullable(first, sa.or_(*after(last[1:])))
-    compared = list(takewhile(partial(_is_compared_with, first), last))
-    columns = sa.tuple_(*(by_code_point(each.column) for each in compared))
-    values = sa.tuple_(*(_literal(each.column, each.value) for each in compared))
-    beyond = columns < values if first.descending else columns > values
+    first, others = last[0], last[1:]
+    column, is_null = first.column, first.column.is_(None)
+    if first.value is None:
+        same = sa.and_(is_null, sa.or_(*after(others)))
+        return [same] if first.descending else [same, ~is_null]
+    # NULLs sort before all other values.
+    nulls = [is_null] if column.nullable and first.descending else []
+    if repeats and others:
+        same = sa.and_(column == _literal(column, first.value), sa.or_(*after(others)))
+        return [same, _beyond([first])[0], *nulls]
+    compared = [first, *takewhile(partial(_is_compared_with, first), others)]
+    beyond, within = _beyond(compared)
     if len(compared) == len(last):
         return [beyond]
-    # Follows from the rest, and allows an index.
-    within = columns <= values if first.descending else columns >= values
-    return [sa.and_(within, sa.or_(beyond, *after(last[len(compared) :])))]
+    # What is within follows from the rest, and allows an index.
+    return [sa.and_(within, sa.or_(beyond, *after(last[len(compared) :]))), *nulls]
 
 
 def _is_compared_with(first: LastValue, other: LastValue) -> bool:
-    return not other.column.nullable and other.descending == first.descending
+    is_nullable = first.column.nullable or other.column.nullable
+    return not is_nullable and other.descending == first.descending
 
 
-def _after_nullable(last: LastValue, others: ColumnElement[bool]) -> list[ColumnElement[bool]]:
-    """Return the conditions for a column in which NULLs sort before all other values.
-
-    `others` is the condition on rows with the same value.
-    """
-    is_null = last.column.is_(None)
-    if last.value is None:
-        same = sa.and_(is_null, others)
-        return [same] if last.descending else [same, ~is_null]
-    column, value = by_code_point(last.column), _literal(last.column, last.value)
-    if last.descending:
-        return [sa.and_(column <= value, sa.or_(column < value, others)), is_null]
-    return [sa.and_(column >= value, sa.or_(column > value, others))]
+def _beyond(last: Sequence[LastValue]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """Return the conditions that values, compared together, come after these, and not before."""
+    columns = sa.tuple_(*(by_code_point(each.column) for each in last))
+    values = sa.tuple_(*(_literal(each.column, each.value) for each in last))
+    if last[0].descending:
+        return columns < values, columns <= values
+    return columns > values, columns >= values
 
 
 def values(place: Place, columns: Operands) -> list[Operand]:

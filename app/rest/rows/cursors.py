@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Float, Numeric
+from sqlalchemy import REAL, Float, Numeric
 
 from app.database.columns import AnyColumn, UtcDateTime
 from app.database.ids import app_id_form
@@ -37,6 +37,8 @@ OTHER_LIST = (
     "after is a cursor of another model or order: take it from the Link header of the same list."
 )
 UNAVAILABLE = "after: lists in this order have no cursors; use skip."
+# Maximum bits of a float that PostgreSQL stores as one of single precision.
+MAX_REAL = 24
 # Characters of a digest of model, order and types.
 DIGEST_LENGTH = 12
 # The decoder ignores what is too much.
@@ -60,6 +62,8 @@ class Position(NamedTuple):
 
     values: Sequence[object]
     skipped: int
+    # Whether all rows of the page before it have the first value.
+    repeats: bool
 
 
 class SortKey(NamedTuple):
@@ -81,10 +85,11 @@ class SortKeys:
         described = [[key.column.key, key.descending, key.kind.description] for key in keys]
         self._digest = sha256(encode([model, *described]).encode()).hexdigest()[:DIGEST_LENGTH]
 
-    def write(self, row: Any, skipped: int) -> str | None:
-        """Return the cursor of a row, with the number of rows up to it; None if it is too long."""
+    def write(self, page: Sequence[Any], skipped: int) -> str | None:
+        """Return the cursor of a page, with the number of rows up to its end; None if too long."""
+        row, first = page[-1], self._keys[0].place
         values = [_as_json(row[key.place]) for key in self._keys]
-        text = encode([self._digest, skipped, *values])
+        text = encode([self._digest, skipped, page[0][first] == row[first], *values])
         cursor = urlsafe_b64encode(text.encode()).decode().rstrip("=")
         return cursor if len(cursor) <= MAX_CURSOR else None
 
@@ -95,9 +100,9 @@ class SortKeys:
         except (ValueError, TooDeep):
             raise InvalidFilter(NO_CURSOR) from None
         match parsed:
-            case [str(digest), int(skipped), *values] if _is_count(skipped):
+            case [str(digest), int(skipped), bool(repeats), *values] if _is_count(skipped):
                 if digest == self._digest and len(values) == len(self._keys):
-                    return Position(list(map(_read, self._keys, values)), skipped)
+                    return Position(list(map(_read, self._keys, values)), skipped, repeats)
                 raise InvalidFilter(OTHER_LIST)
         raise InvalidFilter(NO_CURSOR)
 
@@ -140,7 +145,7 @@ class Cursors:
         if keys and filter_.after:
             skipped += keys.read(filter_.after).skipped
         counts = filter_.raw.get("skip", filter_.raw.get("offset")) is not None
-        cursor = None if counts or keys is None else keys.write(rows[-1], skipped)
+        cursor = None if counts or keys is None else keys.write(rows, skipped)
         return {"after": cursor} if cursor else {"skip": skipped}
 
     def conditions(self, filter_: Filter) -> list[Condition]:
@@ -153,8 +158,9 @@ class Cursors:
         keys = self._usable_keys(filter_.order)
         if keys is None:
             raise InvalidFilter(UNAVAILABLE)
-        values = keys.read(filter_.after).values
-        return sql.after(list(map(sql.LastValue, keys.columns, values, keys.descending)))
+        values, _, repeats = keys.read(filter_.after)
+        last = list(map(sql.LastValue, keys.columns, values, keys.descending))
+        return sql.after(last, repeats)
 
     def _usable_keys(self, order: tuple[Order, ...]) -> "SortKeys | None":
         # Receivers decide what clients see of a row, and are not asked about its order.
@@ -184,8 +190,13 @@ def _kind(column: AnyColumn) -> Kind | None:
     if isinstance(type_, UtcDateTime):
         return TIME
     kind = kind_of(type_, app_id_form())
-    is_rounded = kind is kinds.TIME or (isinstance(type_, Numeric) and not isinstance(type_, Float))
+    is_rounded = kind is kinds.TIME or (isinstance(type_, Numeric) and not _is_double(type_))
     return None if is_rounded or kind.read is None else kind
+
+
+def _is_double(type_: Numeric[Any]) -> bool:
+    is_short = isinstance(type_, REAL) or (type_.precision or MAX_REAL + 1) <= MAX_REAL
+    return isinstance(type_, Float) and not is_short
 
 
 def _is_count(number: int) -> bool:
