@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import REAL, Float, Numeric
+from sqlalchemy.types import TypeEngine
 
 from app.database.columns import AnyColumn, UtcDateTime
 from app.database.ids import app_id_form
@@ -190,13 +191,15 @@ def _kind(column: AnyColumn) -> Kind | None:
     if isinstance(type_, UtcDateTime):
         return TIME
     kind = kind_of(type_, app_id_form())
-    is_rounded = kind is kinds.TIME or (isinstance(type_, Numeric) and not _is_double(type_))
+    is_rounded = kind is kinds.TIME or _is_rounded(type_)
     return None if is_rounded or kind.read is None else kind
 
 
-def _is_double(type_: Numeric[Any]) -> bool:
-    is_short = isinstance(type_, REAL) or (type_.precision or MAX_REAL + 1) <= MAX_REAL
-    return isinstance(type_, Float) and not is_short
+def _is_rounded(type_: TypeEngine[Any]) -> bool:
+    """Return True for numbers that are not stored as Python has them."""
+    if isinstance(type_, Float):
+        return isinstance(type_, REAL) or 0 < (type_.precision or 0) <= MAX_REAL
+    return isinstance(type_, Numeric)
 
 
 def _is_count(number: int) -> bool:
