@@ -164,14 +164,16 @@ def environ(request: Request, row: int) -> dict[str, Any]:
     }
 
 
-def respond(app: Callable[..., Any], prepared: dict[str, Any]) -> None:
-    """Let the application answer, to the last byte; it must be with 200."""
-    statuses: list[str] = []
-    body = app(prepared, lambda status, _headers, _error=None: statuses.append(status))
+def respond(app: Callable[..., Any], prepared: dict[str, Any]) -> Mapping[str, str]:
+    """Let the application answer, to the last byte; it must be with 200. Return the headers."""
+    begun: list[tuple[str, dict[str, str]]] = []
+    body = app(prepared, lambda status, headers, _error=None: begun.append((status, dict(headers))))
     answer = b"".join(body)
     body.close()
-    if not statuses[0].startswith("200"):
-        raise RuntimeError(f"{prepared['PATH_INFO']}: {statuses[0]} {answer.decode()}")
+    [(status, headers)] = begun
+    if not status.startswith("200"):
+        raise RuntimeError(f"{prepared['PATH_INFO']}: {status} {answer.decode()}")
+    return headers
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, create_engine
 
 from . import stack
-from .counting import COUNTED, count
+from .counting import COUNTED, SIZE, count, count_pages
 from .cpu import Sample, measure
 from .data import ADMIN, HEAVY, PASSWORD, WITH_PASSWORD, fill, token
 from .kinds import OPEN, POST, filtered
@@ -25,8 +25,11 @@ from .tables import Table, publish
 # Users, tokens, to-dos, events, throttles and audit records, each besides those of the benchmark.
 SIZES, QUICK_SIZES = (0, 100_000, 1_000_000), (0, 10_000)
 OWN = 100
-# The most that a request may cost, in parts of its cost without other rows.
+# The most that a request may cost, in parts of its cost without other rows, and a page that is
+# reached by cursors, in parts of the first one.
 AIM = 1.2
+# The page of a list that is compared with the first one, if there are as many rows.
+DEEP = 10_000
 # No request is refused, but each is counted.
 SETTINGS = {
     f"APP_THROTTLES__{name}__limit": "1000000000"
@@ -122,7 +125,7 @@ def _measure(place: Place, sizes: tuple[int, ...], rounds: int, seconds: float) 
             for size, url in urls.items()
         }
         samples = _samples(servers, place.postgresql, rounds, seconds)
-    unit = "steps" if place.postgresql is None else "pages"
+    unit = _unit(place)
     table = Table(
         place.title,
         [
@@ -148,6 +151,7 @@ def _measure(place: Place, sizes: tuple[int, ...], rounds: int, seconds: float) 
             ]
         )
     yield table
+    yield _deep_pages(place, urls[sizes[-1]], sizes[-1])
 
 
 def _cpu(sample: Sample) -> float:
@@ -175,12 +179,47 @@ def _samples(
     return found
 
 
+def _deep_pages(place: Place, url: str, rows: int) -> Table:
+    """Return the work of the first page of lists, and of one after many others.
+
+    It adds an index, which the other requests do without.
+    """
+    with create_engine(url).begin() as connection:
+        connection.exec_driver_sql("CREATE INDEX ix_todos_created ON todos (created)")
+    most = min(DEEP * SIZE, rows // 2)
+    # Counting the steps of SQLite makes a statement that skips many rows slow.
+    environment = {**_environment(url, place), "APP_STATEMENT_TIMEOUT": "60"}
+    lists = {
+        "by id": (token(ADMIN), {}),
+        "by created, with an index": (token(ADMIN), {"order": "created"}),
+        "by created DESC": (token(ADMIN), {"order": "created DESC"}),
+    }
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        work = pool.apply(count_pages, (environment, lists, most))
+    page = f"page {most // SIZE:,}"
+    table = Table(
+        f"{place.title}, pages of to-dos",
+        [f"{_unit(place)}, page 1", f"{page}, after", "ratio", f"{page}, skip", "ratio"],
+    )
+    for name, (first, *others) in work.items():
+        ratios = [figure for other in others for figure in (other, round(other / first, 2))]
+        table.rows.append([name, first, *ratios])
+    return table
+
+
+def _unit(place: Place) -> str:
+    return "steps" if place.postgresql is None else "pages"
+
+
+def _environment(url: str, place: Place) -> dict[str, str]:
+    environment = {**stack.default_environment(url, place.folder), **SETTINGS}
+    return {**environment, "APP_OUTBOX_IN_PROCESS": "false"}
+
+
 def _count(url: str, users: int, place: Place) -> dict[str, tuple[float, float]]:
     """Return the statements of each request, and their pages or steps, in a process of its own."""
-    environment = {**stack.default_environment(url, place.folder), **SETTINGS}
-    environment |= {"APP_OUTBOX_IN_PROCESS": "false"}
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(count, (environment, requests(users)))
+        return pool.apply(count, (_environment(url, place), requests(users)))
 
 
 def _sizes(place: Place, url: str, rows: int) -> Table:

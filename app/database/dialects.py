@@ -117,6 +117,30 @@ def _in_json(element: Among, compiler: SQLCompiler, **options: object) -> str:
     return compiler.process(column.in_(sa.select(values.c.value)), **options)
 
 
+class OnlyItem(FunctionElement[Any]):
+    """A value that a column equals, if an order begins with the column.
+
+    PostgreSQL leaves such a column out of the order, and may then read the rows with all other
+    values by an index of the rest. It does not if the value is any of an array.
+    """
+
+    inherit_cache = True
+
+    def __init__(self, value: ColumnElement[Any]) -> None:
+        super().__init__(value)
+        self.type = value.type
+
+
+@compiles(OnlyItem)
+def _any_of_array_of_one(element: OnlyItem, compiler: SQLCompiler, **options: object) -> str:
+    return f"ANY (ARRAY[{compiler.process(element.clauses, **options)}])"
+
+
+@compiles(OnlyItem, "sqlite")
+def _the_value(element: OnlyItem, compiler: SQLCompiler, **options: object) -> str:
+    return compiler.process(element.clauses, **options)
+
+
 class DatabaseTime(FunctionElement[datetime]):
     """The time by the clock of the database, which all instances share.
 

@@ -35,6 +35,7 @@ Result = TypeVar("Result")
 
 # Relations and conditions of dynamic roles require rows in the database.
 NO_INCLUDES = "include: the rows are at another service, and have no relations here."
+NO_CURSORS = "after: the rows are at another service, and their lists have no cursors; use skip."
 
 
 class RemoteRow:
@@ -128,6 +129,8 @@ class RemoteRows(Repository):
         """Return the rows within these conditions that a filter selects; raise InvalidFilter."""
         if filter_.include:
             raise InvalidFilter(NO_INCLUDES)
+        if filter_.after:
+            raise InvalidFilter(NO_CURSORS)
         scopes = _permissions(conditions)
         where = remote_where(filter_.where)
         query = {

@@ -14,7 +14,7 @@ from app.properties.properties import MAPPINGS
 from app.properties.types import FILE
 from app.rest.filters.columns import visible
 from app.rest.filters.kinds import OBJECT, OPAQUE
-from app.rest.filters.parser import lenient, read_filter
+from app.rest.filters.parser import lenient, read_filter, refuse_cursor
 from app.rest.filters.related import FilteredModel, refusing
 from app.rest.filters.tree import OTHERS
 from app.rest.resource import Resource
@@ -119,7 +119,8 @@ def _check_scope(definition: Definition) -> None:
     try:
         # Conditions may use properties that clients do not see.
         read_filter({"where": definition.scope.get("where")}, FilteredModel(kinds, related))
-        read_filter(shown, FilteredModel(visible(kinds, definition.visibility), related))
+        model = FilteredModel(visible(kinds, definition.visibility), related)
+        refuse_cursor(read_filter(shown, model))
         kinds |= dict.fromkeys(definition.computed, OPAQUE)
         read_filter(fields, FilteredModel(visible(kinds, definition.visibility), related))
     except InvalidFilter as error:

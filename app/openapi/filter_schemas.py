@@ -8,7 +8,7 @@ from app.rest.collection import Collection
 from app.rest.filters.bounds import MAX_ITEMS, MAX_PATTERN
 from app.rest.filters.kinds import BOOLEAN, NUMBER, Kind, Shape
 from app.rest.filters.operators import OPERATORS, RADIUS
-from app.rest.filters.parser import KEYS, MAX_ORDER, MAX_SKIP, MAX_STEPS, STEP
+from app.rest.filters.parser import KEYS, MAX_CURSOR, MAX_ORDER, MAX_SKIP, MAX_STEPS, STEP
 from app.rest.filters.patterns import PATTERN_OPERATORS
 from app.rest.filters.related import QUANTIFIERS
 from app.rest.filters.tree import MAX_LIMIT, OTHERS
@@ -37,6 +37,12 @@ ORDER: DocumentPart = {
     "anyOf": [TEXT, {"type": "array", "items": TEXT, "maxItems": MAX_ORDER}],
     "description": "Properties with ASC or DESC after each, with commas or as a list.",
 }
+CURSOR: DocumentPart = {
+    "type": "string",
+    "maxLength": MAX_CURSOR,
+    "description": "The cursor in the `Link` header of a list, after which a page of the same order"
+    " begins; in place of `skip`.",
+}
 WHOLE_NUMBER = {"type": "integer", "minimum": 0, "maximum": MAX_SKIP}
 
 
@@ -54,6 +60,7 @@ def filter_schema(resource: Collection) -> DocumentPart:
         "include": _includes(list(resource.shown_relations)),
         "order": ORDER,
         "limit": {**WHOLE_NUMBER, "description": f"At most {MAX_LIMIT}, which is the default."},
+        "after": CURSOR,
     }
     properties = {name: known.get(name, WHOLE_NUMBER) for name in sorted(KEYS)}
     return {"type": "object", "properties": properties, "additionalProperties": False}

@@ -69,7 +69,8 @@ COUNT: DocumentPart = {
 }
 PAGE_HEADERS = {
     LINK: {
-        "description": 'The next page, with `rel="next"`, when rows are left.',
+        "description": 'The next page, with `rel="next"`, when rows are left; it begins `after` the'
+        " last row, or by `skip` where the filter has one or its order has no cursors.",
         "schema": {"type": "string"},
     },
     TOTAL_COUNT: {

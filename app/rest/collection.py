@@ -38,7 +38,8 @@ from .filters.tree import OTHERS, Filter
 from .related_rows import RelatedRows, filtered_model, included_model
 from .relations import Relation, filter_within
 from .requests.compatibility import loader
-from .resource import Resource, schema_of_new_rows, shown_columns
+from .resource import Resource, schema_of_new_rows, shown_columns, written_properties
+from .rows.cursors import Cursors
 from .rows.hooks import SavedValues
 from .rows.json_values import EmbeddedObjects
 from .rows.limits import Limits
@@ -86,6 +87,10 @@ class Collection:
         restriction = sql.conditions(parsed, self.properties)
         self.rows = resource.repository(resource.model, self.properties, owner, restriction)
         self.rows.relations = RelatedRows(self)
+        hidden = self.visibility.withheld
+        self.rows.cursors = Cursors(
+            resource.loaded, self.name, self.rows.key, self.properties, hidden
+        )
         self.is_owner_model = resource.holds_users
         # The attribute of a row's owner, unless the row is the owner itself.
         self.owner_key = "" if resource.owner is None or self.is_owner_model else resource.owner.key
@@ -142,7 +147,7 @@ class Collection:
         withheld = self.resource.withheld
         if OTHERS not in self.properties:
             return withheld
-        return withheld | (_written(self.schema).values() - self.properties.keys())
+        return withheld | (written_properties(self.schema).values() - self.properties.keys())
 
     def add_to(self, app: Flask) -> None:
         """Make the collection known to its app, to relations and to the OpenAPI document."""
@@ -189,7 +194,7 @@ class Collection:
     @cached_property
     def read_only(self) -> set[str]:
         """The properties that clients can read but not write."""
-        return self.properties.keys() - _written(self.schema).values()
+        return self.properties.keys() - written_properties(self.schema).values()
 
     @cached_property
     def embedded_objects(self) -> EmbeddedObjects:
@@ -210,18 +215,18 @@ class Collection:
     @cached_property
     def written_on_create(self) -> dict[str, str]:
         """The properties that clients may write when they create a row, by attribute."""
-        return _written(self.create_schema)
+        return written_properties(self.create_schema)
 
     @cached_property
     def written_owner(self) -> tuple[str, str] | None:
         """The property of the owner and its attribute, if clients may write it."""
-        written = _written(self.schema) | self.written_on_create
+        written = written_properties(self.schema) | self.written_on_create
         return (written[self.owner_key], self.owner_key) if self.owner_key in written else None
 
     @cached_property
     def references(self) -> list[AnyReference]:
         """The properties with the id of another row that clients may write."""
-        written = _written(self.schema) | self.written_on_create
+        written = written_properties(self.schema) | self.written_on_create
         relations = (*self.relations.values(), *self.resource.foreign_keys)
         free_key = self.owner_key if self.resource.owner_may_change else ""
         references = references_of(relations, written, _find_served, free_key)
@@ -392,9 +397,3 @@ def get_resource(name: str) -> Resource:
 
 def _find_served(name: str) -> Collection:
     return served_collections.current[name]
-
-
-def _written(schema: Schema) -> dict[str, str]:
-    """Return the attributes that clients may write by a schema, with their properties."""
-    fields = schema.load_fields.items()
-    return {field.attribute or name: field.data_key or name for name, field in fields}

@@ -247,6 +247,12 @@ def shown_columns(model: type[Any], schema: Schema) -> dict[str, AnyColumn]:
     return {name: columns[key] for name, key in shown.items() if key in columns}
 
 
+def written_properties(schema: Schema) -> dict[str, str]:
+    """Return the attributes that clients may write by a schema, with their properties."""
+    fields = schema.load_fields.items()
+    return {field.attribute or name: field.data_key or name for name, field in fields}
+
+
 def schema_of_new_rows(resource: Resource, key: Any, id_name: str) -> type[Schema]:
     """Return the schema of bodies that create a row, with its id if clients may choose it."""
     schema = resource.create_schema or resource.schema

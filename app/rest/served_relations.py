@@ -13,6 +13,7 @@ from app.settings import Settings
 from app.state import AppState
 
 from .collection import Collection, served_collections
+from .filters.parser import refuse_cursor
 from .filters.tree import Filter
 from .relations import Relation, filter_within
 from .resource import Resource
@@ -83,6 +84,8 @@ class ScopedCollection(Collection):
         # A scope uses no relations, unlike the filters of requests.
         self.usual_filter({})
         self._widest = super().parse(None)
+        refuse_cursor(self._widest)
+        self.rows.cursors = self.rows.cursors.within(self._widest.fields)
 
     def parse(self, raw: Mapping[str, object] | None) -> Filter:
         """Read a filter for these rows; raise InvalidFilter."""

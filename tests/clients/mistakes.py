@@ -114,6 +114,11 @@ MISTAKES = [
         "'limits' does not exist in type",
     ),
     Mistake(
+        "cursor_in_a_scope",
+        'await api.books.find({ include: [{ relation: "topics", scope: { after: "a" } }] });',
+        "'after' does not exist in type",
+    ),
+    Mistake(
         "reading_what_fields_left_out",
         'const [book] = await api.books.find({ fields: ["id"] }); book!.title;',
         "Property 'title' does not exist on type '{ id: string; }'",

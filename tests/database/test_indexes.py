@@ -1,9 +1,12 @@
 """Statements find their rows by an index, however many others there are."""
 
 import json
+import re
+from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import text
 
 from app import throttles
 from app.access.roles import grant
@@ -97,3 +100,59 @@ def test_background_work_scans_no_table(app, database_url):
 
     assert len(sent) >= 5
     assert scans(database_url, sent) == {}
+
+
+# The rows of the user with the id 1 are the latest ones, each between two of others.
+FILL = """
+    INSERT INTO todos (title, is_complete, created, owner_id)
+    SELECT 'x', mod(number, 2) = 0, now(),
+      CASE WHEN number > 30000 AND mod(number, 2) = 0 THEN 1 ELSE 2 END
+    FROM generate_series(1, 40000) AS number
+"""
+PAGES = [
+    ("/todos", None),
+    ("/todos", {"limit": 20, "skip": 1000}),
+    ("/todos", {"where": {"isComplete": True}, "limit": 20}),
+    ("/todos", {"order": "id DESC", "limit": 20}),
+    ("/users/1/todos", {"limit": 20}),
+]
+
+
+@pytest.mark.only_on("postgresql")
+@pytest.mark.parametrize(("path", "filter_"), PAGES)
+def test_the_latest_rows_of_an_owner_are_found_without_those_of_others(app, api, path, filter_):
+    tokens = [api.logged_in(f"{name}@example.com") for name in "ab"]
+    with app.app_context(), unrecorded() as connection:
+        connection.exec_driver_sql(FILL)
+        connection.exec_driver_sql("ANALYZE todos")
+    query = {} if filter_ is None else {"filter": json.dumps(filter_)}
+    with statements(app) as sent:
+        for _ in range(2):
+            assert api("GET", path, token=tokens[0], query_string=query).status_code == 200
+
+    # The second time it is prepared.
+    statement = [each for each in sent if "FROM todos" in each][-1]
+
+    with app.app_context(), unrecorded() as connection:
+        plan = plan_for_ones(connection, statement)
+
+    assert any("ix_todos_owner_id_id" in step for step in plan), plan
+
+
+@contextmanager
+def unrecorded():
+    """Yield a connection in a transaction; the server records what the service sends only."""
+    with db.engine.connect() as connection:
+        connection.exec_driver_sql("BEGIN")
+        connection.exec_driver_sql("SET LOCAL pg_stat_statements.track = none")
+        yield connection
+        connection.exec_driver_sql("COMMIT")
+
+
+def plan_for_ones(connection, statement):
+    """Return PostgreSQL's plan of a prepared statement all of whose values are 1."""
+    connection.exec_driver_sql(f"PREPARE planned AS {statement}")
+    values = ", ".join(["'1'"] * len({*re.findall(r"\$\d+", statement)}))
+    plan = [*connection.scalars(text(f"EXPLAIN EXECUTE planned({values})"))]
+    connection.exec_driver_sql("DEALLOCATE planned")
+    return plan

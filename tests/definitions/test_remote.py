@@ -360,6 +360,7 @@ def test_filters_are_checked_here_and_passed_on(tickets, remote):
         {"where": {"title": {"$where": "1"}}},
         {"where": {"or": [{"title": "a"}, {"id": {}}]}},
         {"include": "owner"},
+        {"after": "abc"},
         {"limit": "many"},
     ]:
         assert refusal(tickets("GET", "", filter=wrong)) == (400, "INVALID_FILTER"), wrong

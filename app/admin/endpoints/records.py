@@ -114,7 +114,8 @@ def find_outbox() -> ResponseReturnValue:
         recipients = maintenance.find_recipients([row["id"] for row in objects])
         pairs = zip(objects, recipients, strict=True)
         objects = [{**row, "recipient": recipient} for row, recipient in pairs]
-    return respond_objects(objects, page, partial(collection.rows.count, [], ordered), ordered)
+    count = partial(collection.rows.count, [], ordered)
+    return respond_objects(collection, objects, page, count, ordered)
 
 
 @call(

@@ -126,7 +126,7 @@ def find_users() -> ResponseReturnValue:
         objects = _with_roles(objects)
     kept = {} if role is None else {"role": role}
     count = partial(collection.rows.count, conditions, filter_)
-    return respond_objects(objects, page, count, filter_, kept)
+    return respond_objects(collection, objects, page, count, filter_, kept)
 
 
 @call(

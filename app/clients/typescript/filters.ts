@@ -178,7 +178,7 @@ type OrderNames<M extends ModelTypes> =
 type Fields<M extends ModelTypes> = readonly Names<M>[] | { readonly [N in Names<M>]?: boolean };
 type Include<M extends ModelTypes> = {
   [R in keyof M["relations"] & string]:
-    R | { readonly relation: R; readonly scope?: Filter<TargetOf<M, R>> };
+    R | { readonly relation: R; readonly scope?: ScopeFilter<TargetOf<M, R>> };
 }[keyof M["relations"] & string];
 type Includes<M extends ModelTypes> = readonly Include<M>[];
 /** An inferred `include`, without the unknown names that the compiler allows in inferred types. */
@@ -201,14 +201,22 @@ interface NoSuchName {
   readonly noSuchName: never;
 }
 
-/** What is listed: which rows, in which order, with which properties and related rows. */
-export interface Filter<M extends ModelTypes, I = Includes<M>, F = Fields<M>> {
+/** Which rows are shown, in which order, with which properties and related rows. */
+interface ScopeFilter<M extends ModelTypes, I = Includes<M>, F = Fields<M>> {
   readonly where?: Where<M>;
   readonly order?: OrderBy<OrderNames<M>>;
   readonly limit?: number;
   readonly skip?: number;
   readonly fields?: F;
   readonly include?: I;
+}
+/** What is listed. A page begins `after` a cursor, as it is in the `Link` of the one before it. */
+export interface Filter<
+  M extends ModelTypes,
+  I = Includes<M>,
+  F = Fields<M>,
+> extends ScopeFilter<M, I, F> {
+  readonly after?: string;
 }
 /** What is shown of one row. */
 export type RowFilter<M extends ModelTypes, I = Includes<M>, F = Fields<M>> = Pick<

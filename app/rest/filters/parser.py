@@ -32,12 +32,16 @@ from .tree import (
 MAX_ORDER = 20
 #: Maximum rows that a filter skips: that of a 32-bit SQL INTEGER.
 MAX_SKIP = 2**31 - 1
+#: Maximum characters of a cursor, by which the next page of a list begins after a row.
+MAX_CURSOR = 4000
 #: Maximum names after the first one in a path such as `address.city`.
 MAX_STEPS = 5
 STEP = re.compile(r"[A-Za-z_$][\w$-]{0,63}", re.ASCII)
 DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
+CURSOR = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_CURSOR}}}", re.ASCII)
 NUMBERS = ("limit", "skip", "offset")
-KEYS = {"where", "fields", "include", "order", *NUMBERS}
+KEYS = {"where", "fields", "include", "order", "after", *NUMBERS}
+NO_CURSOR = "after must be a cursor, as the Link header of a list has it."
 # Converters to these kinds, from texts too.
 CONVERTED: Mapping[Kind, Callable[[object], object]] = {
     BOOLEAN: to_boolean,
@@ -77,7 +81,8 @@ def read_filter(
         where=where,
         order=order,
         limit=_integer("limit", raw.get("limit")) or MAX_LIMIT,
-        skip=_integer("skip", raw.get("skip", raw.get("offset"))),
+        skip=(skip := _integer("skip", raw.get("skip", raw.get("offset")))),
+        after=_cursor(raw.get("after"), skip),
         fields=_fields(raw.get("fields"), model.properties, ignores),
         include=dict(_included(raw.get("include") or [])),
         raw=raw,
@@ -320,6 +325,22 @@ def _integer(name: str, given: object) -> int:
     if number is None or number < 0 or (number > MAX_SKIP and not is_limit):
         raise InvalidFilter(f'The {name} parameter "{quote(given)}" is not valid')
     return min(number, MAX_LIMIT) if is_limit else number
+
+
+def _cursor(given: object, skip: int) -> str:
+    if given is None:
+        return ""
+    if not isinstance(given, str) or not CURSOR.fullmatch(given):
+        raise InvalidFilter(NO_CURSOR)
+    if skip:
+        raise InvalidFilter("after and skip both say where a page begins; send one of them.")
+    return given
+
+
+def refuse_cursor(filter_: Filter) -> None:
+    """Raise InvalidFilter for a filter with a cursor that is not that of a request for a list."""
+    if filter_.after:
+        raise InvalidFilter("after: only the filter of a list has it, and no scope.")
 
 
 def _whole_number(given: object) -> int | None:

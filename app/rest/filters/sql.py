@@ -6,6 +6,8 @@ ignores the case of A to Z, and null differs from every value.
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import takewhile
 from math import pi, sin
 from typing import Any, NamedTuple, Protocol
 
@@ -33,6 +35,14 @@ Column = sa.Column[Any]
 Columns = Mapping[str, Column]
 # Columns, or other expressions that are compared like them.
 Operands = Mapping[str, Operand]
+
+
+class LastValue(NamedTuple):
+    """A column to order by, with its value in the last row of a page."""
+
+    column: Column
+    value: object
+    descending: bool = False
 
 
 class RelatedSql(Protocol):
@@ -79,6 +89,45 @@ def orders(
 ) -> list[Operand]:
     """Return the columns and values to order by."""
     return [value for term in order for value in _order(term, columns, related)]
+
+
+def after(last: Sequence[LastValue], repeats: bool = False) -> list[ColumnElement[bool]]:
+    """Return conditions one of which a row after the last one of a page meets; the id comes last.
+
+    Rows that meet one of them come before those that meet the next. Columns without NULLs and with
+    the same direction are compared together, as an index does. If many rows have the first value,
+    as `repeats` says, they have a condition of their own: SQLite would read all of them.
+    """
+    first, others = last[0], last[1:]
+    column, is_null = first.column, first.column.is_(None)
+    if first.value is None:
+        same = sa.and_(is_null, sa.or_(*after(others)))
+        return [same] if first.descending else [same, ~is_null]
+    # NULLs sort before all other values.
+    nulls = [is_null] if column.nullable and first.descending else []
+    if repeats and others:
+        same = sa.and_(column == _literal(column, first.value), sa.or_(*after(others)))
+        return [same, _beyond([first])[0], *nulls]
+    compared = [first, *takewhile(partial(_is_compared_with, first), others)]
+    beyond, within = _beyond(compared)
+    if len(compared) == len(last):
+        return [beyond]
+    # What is within follows from the rest, and allows an index.
+    return [sa.and_(within, sa.or_(beyond, *after(last[len(compared) :]))), *nulls]
+
+
+def _is_compared_with(first: LastValue, other: LastValue) -> bool:
+    is_nullable = first.column.nullable or other.column.nullable
+    return not is_nullable and other.descending == first.descending
+
+
+def _beyond(last: Sequence[LastValue]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """Return the conditions that values, compared together, come after these, and not before."""
+    columns = sa.tuple_(*(by_code_point(each.column) for each in last))
+    values = sa.tuple_(*(_literal(each.column, each.value) for each in last))
+    if last[0].descending:
+        return columns < values, columns <= values
+    return columns > values, columns >= values
 
 
 def values(place: Place, columns: Operands) -> list[Operand]:
@@ -136,10 +185,10 @@ def _bound(value: object) -> object:
     return literal(value, sa.BigInteger()) if is_large else value
 
 
-def _literal(target: SqlTarget, value: object) -> Operand:
+def _literal(compared: Operand, value: object) -> Operand:
     """Return a value as a parameter; SQLAlchemy would render booleans inline."""
     bound = _bound(value)
-    return bound if isinstance(bound, ColumnElement) else literal(bound, target.value.type)
+    return bound if isinstance(bound, ColumnElement) else literal(bound, compared.type)
 
 
 def _equal(target: SqlTarget, value: object) -> ColumnElement[bool]:
@@ -157,14 +206,14 @@ def _exists(target: SqlTarget, exists: bool) -> ColumnElement[bool]:
 def _compare(relation: Callable[[Any, Any], Any]) -> "Operator":
     def compare(target: SqlTarget, value: object) -> ColumnElement[bool]:
         condition: ColumnElement[bool]
-        condition = relation(by_code_point(target.value), _literal(target, value))
+        condition = relation(by_code_point(target.value), _literal(target.value, value))
         return condition
 
     return compare
 
 
 def _between(target: SqlTarget, ends: Sequence[object]) -> ColumnElement[bool]:
-    low, high = (_literal(target, end) for end in ends)
+    low, high = (_literal(target.value, end) for end in ends)
     ordered = by_code_point(target.value)
     return sa.and_(ordered >= low, ordered <= high)
 

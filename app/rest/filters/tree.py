@@ -107,6 +107,12 @@ class Order:
     near: Near | None = None
     is_computed: bool = False
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether it is the value of a stored property of the row itself."""
+        is_other = self.near or self.is_computed or self.place.steps or self.place.relations
+        return not is_other
+
 
 @dataclass(frozen=True)
 class Filter:
@@ -116,6 +122,8 @@ class Filter:
     order: tuple[Order, ...] = ()
     limit: int = MAX_LIMIT
     skip: int = 0
+    # The cursor after which the page begins; empty without one.
+    after: str = ""
     # Names of the properties to return; None means all.
     fields: frozenset[str] | None = None
     # The filter for the rows of each included relation, by its name; parsed by the related model.

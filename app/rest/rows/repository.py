@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from sqlalchemy import (
     ColumnElement,
-    Integer,
     Update,
     bindparam,
     delete,
@@ -31,16 +30,15 @@ from app.rest.filters import sql
 from app.rest.filters.tree import Filter
 
 from .built import Build, bound, execute_built, execute_once, new_values, prepare_built
+from .cursors import Cursors
 from .defaults import ColumnDefaults
 from .dependents import have_dependents, released_dependents
 from .files import columns_of_files
 from .grants import RelatedGrants, Relations
+from .page_statement import LIMIT, page_statement
 from .pages import Page, read_page, read_rows
 from .shown_columns import ShownColumns
 from .values import Condition, Conditions, Element, NewRow, Row, Statement, Values
-
-# Created once; a number would become a parameter of each query.
-LIMIT = bindparam("limit_", type_=Integer)
 
 
 class Repository:
@@ -73,8 +71,9 @@ class Repository:
     nothing: Condition = false()
     # Runs the statements that read rows.
     reader: RowReader = PRIMARY
-    # The relations that filters use; set by the collection.
+    # The relations that filters use, and the cursors of lists; set by the collection.
     relations: Relations
+    cursors: Cursors
 
     def __init__(
         self,
@@ -136,8 +135,9 @@ class Repository:
         query = self.all_rows()
         if filter_.fields is not None:
             query = select(*self.shown.selected_by(filter_)).where(*self.restriction)
-        query = query.where(*conditions, *self.conditions(filter_, related))
-        page = query.order_by(*self.order(filter_, related)).limit(LIMIT)
+        chosen = [*conditions, *self.conditions(filter_, related)]
+        parts = self.cursors.conditions(filter_)
+        page = page_statement(query, chosen, self.order(filter_, related), parts)
         return page.offset(filter_.skip) if filter_.skip else page
 
     def conditions(self, filter_: Filter, related: RelatedGrants | None = None) -> list[Condition]:

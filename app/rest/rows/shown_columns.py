@@ -92,7 +92,8 @@ class ShownColumns:
         )
 
     def _left_out(self, filter_: Filter) -> Collection[str]:
-        """Return costly properties that neither the filter nor its includes read."""
+        """Return costly properties that neither the filter, a cursor nor an include reads."""
         if filter_.fields is None:
             return self._costly & {*filter_.withheld} - {*filter_.kept}
-        return self._costly - filter_.fields - {*filter_.kept}
+        ordered = {term.place.property for term in filter_.order if term.is_stored}
+        return self._costly - filter_.fields - {*filter_.kept} - ordered

@@ -15,12 +15,13 @@ from app.errors import InvalidFilter, quote
 from app.ids import Id
 from app.rest.collection import Collection, served_collections
 from app.rest.filters.bounds import check_cost
+from app.rest.filters.parser import refuse_cursor
 from app.rest.filters.tree import Filter
 from app.rest.related_rows import grant_to_related
 from app.rest.relations import Relation
 from app.rest.rows.grants import RelatedGrants
+from app.rest.rows.page_statement import LIMIT
 from app.rest.rows.pages import KeptStatement, RowSize
-from app.rest.rows.repository import LIMIT
 from app.rest.rows.values import IDS, Conditions, Row, Statement
 from app.rest.served_relations import target_of
 from app.rest.visibility import Visibility
@@ -294,6 +295,7 @@ def _include_of(
     if place.level > MAX_LEVELS:
         raise InvalidFilter(f"{place.path}: relations are included at most {MAX_LEVELS} deep.")
     inner = target.parse_included(scope)
+    refuse_cursor(inner)
     if not relation.many:
         inner = replace(inner, limit=1, skip=0)
     nested = _parse(target, inner, place)

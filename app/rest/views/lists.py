@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from urllib.parse import urlencode
+from urllib.parse import quote_plus, urlencode
 
 from flask import jsonify, request
 from flask.typing import ResponseReturnValue
@@ -31,6 +31,10 @@ Belonging = Callable[[object], ColumnElement[bool]]
 MAX_FILTERS = 64
 #: Maximum characters of a filter that is kept.
 MAX_LENGTH = 500
+# The characters of JSON in a query, as all others are escaped; `urlencode` takes a call for each.
+QUOTED = {code: quote_plus(chr(code)) for code in range(128)}
+# The parts of a filter that say where a page begins.
+BEGINNINGS = ("after", "offset", "skip")
 # The headers of a page.
 LINK = "Link"
 TOTAL_COUNT = "X-Total-Count"
@@ -144,10 +148,11 @@ def respond_page(
     rows; `?count=true` requests the total number of rows in `X-Total-Count`, which `count` returns.
     """
     objects = serialize(collection, page.rows, filter_, includes)
-    return respond_objects(objects, page, count, filter_)
+    return respond_objects(collection, objects, page, count, filter_)
 
 
 def respond_objects(
+    collection: Collection,
     objects: Sequence[Values],
     page: Page,
     count: Callable[[], int],
@@ -160,7 +165,7 @@ def respond_objects(
     """
     is_counted = _is_counted()
     response = jsonify(objects)
-    if page.more and (url := _next_url(page, filter_, kept or {})):
+    if page.more and (url := _next_url(collection, page, filter_, kept or {})):
         response.headers[LINK] = f'<{url}>; rel="next"'
     if is_counted:
         response.headers[TOTAL_COUNT] = str(_total(count, filter_, page))
@@ -175,14 +180,17 @@ def _is_counted() -> bool:
     return values == ["true"]
 
 
-def _next_url(page: Page, filter_: Filter, kept: Mapping[str, str]) -> str | None:
+def _next_url(
+    collection: Collection, page: Page, filter_: Filter, kept: Mapping[str, str]
+) -> str | None:
     """Return the URL of the next page; None if it is too long and the filter has a limit.
 
     The limit shows the client that there is another page. Raises InvalidFilter without one.
     """
-    rest = {name: value for name, value in filter_.raw.items() if name != "offset"}
-    next_filter = {**rest, "skip": filter_.skip + len(page.rows)}
-    query = urlencode({**kept, "filter": json.dumps(next_filter, separators=(",", ":"))})
+    rest = {name: value for name, value in filter_.raw.items() if name not in BEGINNINGS}
+    next_filter = {**rest, **collection.rows.cursors.next_page(filter_, page.rows)}
+    given = json.dumps(next_filter, separators=(",", ":")).translate(QUOTED)
+    query = "&".join([*([urlencode(kept)] if kept else []), f"filter={given}"])
     # Relative, so that it works behind any proxy; not the whole query, to leave out tokens.
     url = f"{request.script_root}{requested_path()}?{query}"
     if len(url) <= MAX_URL:
@@ -196,6 +204,7 @@ def _next_url(page: Page, filter_: Filter, kept: Mapping[str, str]) -> str | Non
 
 def _total(count: Callable[[], int], filter_: Filter, page: Page) -> int:
     """Return the number of rows of all pages; no query is needed on the last page."""
-    if not page.more and (page.rows or not filter_.skip):
+    is_last = not page.more and not filter_.after
+    if is_last and (page.rows or not filter_.skip):
         return filter_.skip + len(page.rows)
     return count()

@@ -57,7 +57,7 @@ export async function lists(api: Client): Promise<void> {
     ],
   });
   expect(nested).toBe<{ title: string; author?: { name: string; books: { id: string }[] } }>(true);
-  for await (const page of api.books.pages({ fields: ["shelf"] }))
+  for await (const page of api.books.pages({ fields: ["shelf"], after: "WyI" }))
     expect(page).toBe<{ shelf: "A" | "B" | null }[]>(true);
   const filter: BookFilter = { where: { title: "Emma" }, limit: 1 };
   expect((await api.books.findOne(filter)).title).toBe<string | undefined>(true);
