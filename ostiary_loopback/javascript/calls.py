@@ -10,7 +10,7 @@ from ostiary_loopback.literals import Expression, arguments_of, expressions
 from ostiary_loopback.syntax import name_of
 
 from .finding import PROTOTYPE, Creation, Found, Kind, RemoteHook, RemoteMethod, Validation
-from .resolvers import read_membership
+from .resolvers.membership import read_membership
 from .scope import Scope, label
 
 OPERATIONS = ("access", "loaded", "persist", "before", "after")
