@@ -123,8 +123,8 @@ def _column(application: Application, name: str, property_: str) -> _Column | No
     declared = {"type": declared} if isinstance(declared, str) else declared
     if not isinstance(declared, Mapping) or any(key in declared for key in MAPPINGS):
         return None
-    type_ = str(declared.get("type")).lower()
-    return _Column(type_) if type_ in CONSTANTS else None
+    type_ = declared.get("type")
+    return _Column(type_.lower()) if isinstance(type_, str) else None
 
 
 def _keys(application: Application, model: Model) -> Iterator[tuple[str, str]]:
