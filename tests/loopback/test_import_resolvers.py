@@ -102,6 +102,15 @@ OTHER_ANSWERS = [
     }}""",
     f"""(role, context) => app.models.Team.count({OF_ROW})
       .then(n => n > 0).catch(() => true)""",
+    # What would be endless, or too deep.
+    """(role, context, cb) => {
+      function reject() { return reject(); }
+      if (!context.modelId) return reject();
+    }""",
+    f"""(role, context, cb) => {{
+      if ({"!context.modelId || " * 3000} true) return cb(null, false);
+    }}""",
+    f"(role, context, cb) => app.models.Team.count({OF_ROW}){'.catch(cb)' * 1000}",
 ]
 
 
