@@ -18,6 +18,11 @@ from .repairs import repair
 SERVED = ("rest", "storage")
 # Keys that code beside the model replaces; each is a warning until the code is written.
 CODE = ("methods", "mixins")
+# What becomes of a model of users beside others.
+SEVERAL = (
+    "is one of several models of users, each with accounts of its own; of integer ids that users of"
+    " two models have, those of the smaller model are replaced everywhere"
+)
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,10 @@ def _check(
     differences = [
         str(problem) for problem in problems.warned if not any(key in problem.path for key in code)
     ]
+    attached = [each for each in application.models.values() if each.data_source]
+    users = [each.name for each in attached if application.is_user(each)]
+    if len(users) > 1 and model.name in users:
+        differences.append(f"{sources[model.name].declared.path}: base: {SEVERAL}")
     return ModelCheck(
         model,
         merged.root,

@@ -103,6 +103,8 @@ class Identity:
     transport: TokenTransport | None = None
     # The methods that a personal token may call; None for every other caller.
     scopes: Scopes | None = None
+    # The model of the user, if the app has several models of users; empty for the first one.
+    principal_type: str = ""
 
     @property
     def session(self) -> LiveToken | None:

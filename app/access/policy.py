@@ -1,7 +1,7 @@
 """Authorization: whether the caller may call a method, and on which rows."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from flask import Flask, current_app
@@ -48,8 +48,8 @@ CREATE = "create"
 # caller. They are applied after access to the parent row was checked.
 CREATE_RELATED = "create through a relation"
 
-# The name of the rules for users.
-USERS = "users"
+# The models of users by the names of their resources, each as the `principal_type` of its users.
+principal_types = AppState[dict[str, str]]("models of users", factory=lambda _app: {"users": ""})
 
 # The decision for callers whom no rule, or no scope, permits a method.
 NOTHING = Decision(own=False, others=False)
@@ -212,7 +212,7 @@ def install_rules(app: Flask, declared: ModelRules) -> None:
         source = "the rules of" if replaced is None else "ACLS for"
         raise ConfigurationError(f"{source} {model} cannot be used: {error}") from None
     unscoped = {method.method for method in declared.methods if method.unscoped}
-    compiled = compiled_rules.of(app)
+    compiled, is_of_users = compiled_rules.of(app), model in principal_types.of(app)
     for method, access in methods.items():
         applicable = _applicable(rules, method in owned, () if method in by_row else dynamic)
         compiled[model, method] = MethodRules(
@@ -221,9 +221,11 @@ def install_rules(app: Flask, declared: ModelRules) -> None:
             access,
             dynamic,
             session_only=method in session_only,
-            spares_admins=_spares_admins(model, method, access) and method in by_row,
+            # A method that changes existing users, which may be admins.
+            spares_admins=is_of_users and access != READ and method in by_row - {CREATE},
             unscoped=method in unscoped,
             narrowed_by=narrowed_by[method],
+            owners=declared.owners,
         )
     for ruled in declared.methods:
         if ruled.ruled_by == EVERYONE:
@@ -237,11 +239,6 @@ def install_rules(app: Flask, declared: ModelRules) -> None:
         barred = () if CREATE in by_row else dynamic
         applicable = _applicable(rules, bool(owned), barred)
         compiled[model, CREATE_RELATED] = MethodRules(applicable, CREATE, methods[CREATE], dynamic)
-
-
-def _spares_admins(model: str, method: str, access: str) -> bool:
-    """Return True if the method changes existing users, which may be admins."""
-    return model == USERS and access != READ and method != CREATE
 
 
 def _applicable(rules: Iterable[Rule], has_owner: bool, barred: Collection[str]) -> list[Rule]:
@@ -287,6 +284,8 @@ def find_grant(model: str, method: str) -> Grant:
     if identity.scopes is not None and not _covers(identity, model, rules):
         return Grant(user_id, NOTHING)
     roles = identity.roles_for(rules)
+    if rules.owners is not None and rules.owners != identity.principal_type:
+        return _sparing(identity, rules, _grant_without_own(rules, user_id, roles))
     if rules.dynamic and user_id is not None:
         return _sparing(identity, rules, _row_grant(rules, user_id, roles))
     grant = Grant(user_id, rules.decision(user_id, roles))
@@ -302,7 +301,18 @@ def _sparing(identity: Identity, rules: MethodRules, grant: Grant) -> Grant:
     return SparingGrant(grant.user_id, grant.decision, grant)
 
 
-def _row_grant(rules: MethodRules, user_id: Id, roles: Collection[str]) -> Grant:
+def _grant_without_own(rules: MethodRules, user_id: Id | None, roles: Collection[str]) -> Grant:
+    """Return the grant of a caller who owns no rows: the owners are users of another model."""
+    if rules.dynamic and user_id is not None:
+        grant = _row_grant(rules, user_id, roles)
+        others = [rule for rule in grant.rules if rule.principal != OWNER]
+        possible = any(rule.allow for rule in others)
+        return replace(grant, decision=replace(grant.decision, own=possible), rules=others)
+    decision = rules.decision(user_id, roles)
+    return Grant(user_id, Decision(own=decision.others, others=decision.others))
+
+
+def _row_grant(rules: MethodRules, user_id: Id, roles: Collection[str]) -> RowGrant:
     applicable = rules.applicable(user_id, roles)
     possible = any(rule.allow for rule in applicable)
     # A role for certain rows does not count for users of others in general.

@@ -175,6 +175,8 @@ class ModelRules:
     kept: Sequence[Rule] = ()
     # The roles that depend on the row.
     dynamic: Mapping[str, DynamicRole] = field(default_factory=dict)
+    # The model of users that own rows, its `principal_type`; None: users of any model.
+    owners: str | None = None
 
 
 def rules_of_methods(methods: Iterable[RuledMethod]) -> list[Rule]:
@@ -210,8 +212,11 @@ class MethodRules:
         spares_admins: bool = False,
         unscoped: bool = False,
         narrowed_by: str = "",
+        owners: str | None = None,
     ) -> None:
         """Keep the rules, to rank them at first use; `dynamic` are the model's dynamic roles."""
+        # The model of users that own rows; None: users of any model.
+        self.owners = owners
         self.method, self.access = method, access
         # Whether the method changes users; only admins may change admins.
         self.spares_admins = spares_admins

@@ -7,7 +7,8 @@ from flask.typing import ResponseReturnValue
 
 from app.access.policy import compiled_rules
 from app.pages import render_client_page
-from app.users.models import user_properties
+from app.users.user_models import FIRST, properties_of, settings_of
+from app.users.views.pages import page_of_model
 
 bp = Blueprint("account_page", __name__, template_folder="templates", static_folder="static")
 
@@ -25,20 +26,22 @@ def page() -> ResponseReturnValue:
 
 def _features() -> dict[str, Any]:
     """Return the settings for the scripts of this page, beside those of all pages."""
-    config = current_app.config
+    principal_type, of_model = page_of_model()
+    config, properties = settings_of(principal_type), properties_of(principal_type)
+    is_first = principal_type == FIRST
     return {
+        **of_model,
         "document": url_for("openapi.document"),
         "emailChange": config["EMAIL_CHANGE"],
         "asksForConfirmation": config["EMAIL_VERIFICATION"] is not None,
         "passwordMinLength": config["PASSWORD_MIN_LENGTH"],
         "personalTokens": config["PERSONAL_TOKENS"],
-        "userProperties": [own.name for own in user_properties.current if not own.hidden],
-        "requiresProperties": any(
-            own.required and own.default is None for own in user_properties.current
-        ),
+        "userProperties": [own.name for own in properties if not own.hidden],
+        "requiresProperties": any(own.required and own.default is None for own in properties),
         "models": _models() if config["PERSONAL_TOKENS"] else [],
-        "identities": bool(config["PROVIDERS"]),
-        "providers": _logins(),
+        # Only users of the first model log in by providers.
+        "identities": is_first and bool(config["PROVIDERS"]),
+        "providers": _logins() if is_first else [],
     }
 
 

@@ -5,6 +5,8 @@ from flask.typing import ResponseReturnValue
 
 from app.pages import render_client_page
 from app.rest.endpoint import Endpoints, register_endpoints
+from app.users.user_models import has_several, settings_of, user_models
+from app.users.views.pages import page_of_model
 
 from .calls import MODEL, RULES, calls
 from .endpoints import records, users
@@ -28,4 +30,19 @@ def init_app(app: Flask) -> None:
 @bp.get("")
 def page() -> ResponseReturnValue:
     """Return the page."""
-    return render_client_page("admin.html")
+    _, of_model = page_of_model()
+    return render_client_page("admin.html", **of_model, userModels=_user_models())
+
+
+def _user_models() -> dict[str, dict[str, str]]:
+    """Return the models of users by `principalType`, if there are several."""
+    if not has_several():
+        return {}
+    return {
+        name: {
+            "path": settings_of(name)["USERS_PATH"].lower(),
+            "resource": model.resource,
+            "title": model.name,
+        }
+        for name, model in user_models.current.items()
+    }

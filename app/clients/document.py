@@ -1,7 +1,9 @@
 """The OpenAPI document of a service, as far as clients are made from it."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 Part = Mapping[str, Any]
@@ -9,6 +11,9 @@ JSON = "application/json"
 FORM = "multipart/form-data"
 # The verbs of operations; the document has them in small letters.
 VERBS = ("get", "post", "put", "patch", "delete")
+# Paths of calls, and of logins from the base path, whose URLs are of the service.
+PATH = re.compile(r"(/(?!\.\.?(/|$))[^/\s\\?#%]+)+/?")
+LOGIN_PATH = re.compile(r"[^/\s\\?#:]+(/[^\s\\?#]*)?")
 # Calls of the service about itself, which no front end needs. `/batch` has a method of its own.
 SERVICE_TAGS = {"admin", "api_status", "batch", "openapi"}
 
@@ -57,20 +62,40 @@ class Document:
         """The name of the service."""
         return str(self.content["info"]["title"])
 
-    @property
+    @cached_property
     def models(self) -> dict[str, str]:
         """The names of the models of collections, by the names of the collections."""
         return {tag["name"]: tag["x-model"] for tag in self._tags() if "x-model" in tag}
 
+    @cached_property
+    def paths(self) -> dict[str, str]:
+        """The paths of collections, by their names."""
+        paths = {tag["name"]: tag["x-path"] for tag in self._tags() if "x-path" in tag}
+        for path in paths.values():
+            _require(PATH, path)
+        return paths
+
     @property
     def logins(self) -> dict[str, str]:
         """The paths of logins by identity providers, from the base path."""
-        return dict(self.content.get("x-login-paths", {}))
+        paths: dict[str, str] = self.content.get("x-login-paths", {})
+        for path in paths.values():
+            _require(LOGIN_PATH, path)
+        return paths
 
     @property
     def has_batch(self) -> bool:
         """Whether several calls may be sent as one."""
         return "post" in self.content["paths"].get("/batch", {})
+
+    @property
+    def takes_keys(self) -> bool:
+        """Whether a call with a key may be sent again, and is done once."""
+        return any(
+            parameter["name"] == "Idempotency-Key"
+            for operation in self.operations()
+            for parameter in operation.placed("header")
+        )
 
     def operations(self) -> Iterator[Operation]:
         """Yield the operations that clients have, in the order of the document."""
@@ -82,6 +107,7 @@ class Document:
                     continue
                 tag = operation["tags"][0]
                 if tag in collections or tag not in SERVICE_TAGS:
+                    _require(PATH, path)
                     yield self._operation(path, verb, operation)
 
     def resolved(self, part: Part) -> Part:
@@ -89,7 +115,7 @@ class Document:
         seen = set()
         while "$ref" in part:
             if part["$ref"] in seen:
-                raise ValueError(f"{part['$ref']} refers to itself")
+                raise ValueError(f"{part['$ref']!r} refers to itself")
             seen.add(part["$ref"])
             found: Any = self.content
             for step in part["$ref"].removeprefix("#/").split("/"):
@@ -130,6 +156,11 @@ class Document:
                     return kind, described.get("schema", {})
                 return None
         return None
+
+
+def _require(pattern: re.Pattern[str], path: str) -> None:
+    if not pattern.fullmatch(path):
+        raise ValueError(f"{path!r} is no path")
 
 
 def ref_name(schema: Part) -> str:

@@ -7,7 +7,7 @@ from . import runtime
 from .document import JSON, Document, Operation, ref_name, ref_names
 from .layout import WIDTH, block, line
 from .models import Model, Models
-from .names import Names, key, member_name, method_name, quoted, type_name, union
+from .names import AWAITED, Names, key, member_name, method_name, quoted, type_name, union
 from .signatures import Signatures, is_filter
 
 # The methods of calls below a row that have no model, by those of rules.
@@ -57,10 +57,12 @@ class Endpoints:
         self._signatures = Signatures(document, models.types)
         self._types = models.types
         self._names = names
-        self._operations = operations
-        members = Names(["batch", "loginUrl", "getToken", "setToken"])
-        tags = dict.fromkeys(operation.tag for operation in operations)
-        self.collections = [self._collection(tag, members) for tag in sorted(tags)]
+        members = Names(["batch", "loginUrl", "getToken", "setToken", AWAITED])
+        by_tag: dict[str, list[Operation]] = {}
+        for operation in operations:
+            by_tag.setdefault(operation.tag, []).append(operation)
+        found = [self._collection(tag, by_tag[tag], members) for tag in sorted(by_tag)]
+        self.collections = [each for each in found if each.rows or each.members]
 
     def written(self) -> Iterator[list[str]]:
         """Yield the declarations of the collections, and of all together."""
@@ -82,11 +84,11 @@ class Endpoints:
         lines = [text for each in self.collections for text in _entry(each)]
         return [*(f"  {text}" for text in lines), "};"]
 
-    def _collection(self, tag: str, members: Names) -> Collection:
-        operations = [each for each in self._operations if each.tag == tag]
-        made = Collection(members.give(member_name(tag), "_"), _common_path(operations), tag)
+    def _collection(self, tag: str, operations: list[Operation], members: Names) -> Collection:
+        path = self._document.paths.get(tag) or _common_path(operations)
+        made = Collection(members.give(member_name(tag), "_"), path, tag)
         model = self._models.by_name.get(self._document.models.get(tag, ""))
-        taken = Names()
+        taken = Names([AWAITED])
         done = self._add_rows(made, operations, model, taken) if model else set()
         done |= self._add_relations(made, operations, model, taken)
         rest = [each for each in operations if each.method not in done and not each.is_alias]
@@ -126,7 +128,7 @@ class Endpoints:
             member = taken.give(method_name(name), "_")
             kind, calls, type_ = found
             made.relations[member] = f"{kind} {name}"
-            made.members += line(f"{member}(id: {model.id}): {type_};")
+            made.members += line(f"{key(member)}(id: {model.id}): {type_};")
             done |= {each.method for each in calls.values()}
         return done
 
@@ -177,14 +179,14 @@ class Endpoints:
             made.own[member] = self._signatures.call(operation, made.path)
             made.members += self._signatures.member(member, operation)
         for name, found in groups.items():
-            group, given = taken.give(method_name(name), "_"), Names()
+            group, given = taken.give(method_name(name), "_"), Names([AWAITED])
             members: list[str] = []
             made.below[group] = {}
             for operation in found:
                 member = given.give(_below(operation), "_")
                 made.below[group][member] = self._signatures.call(operation, made.path)
                 members += self._signatures.member(member, operation, has_id=True)
-            made.members += block(f"{group}(id: {self._id_type(made)}):", members, "};")
+            made.members += block(f"{key(group)}(id: {self._id_type(made)}):", members, "};")
 
     def _id_type(self, made: Collection) -> str:
         model = self._models.by_name.get(self._document.models.get(made.tag, ""))
@@ -242,8 +244,9 @@ def _below(operation: Operation) -> str:
 
 
 def _common_path(operations: list[Operation]) -> str:
-    """Return the path that all operations of a collection begin with: its own."""
-    return "/" + operations[0].path.split("/")[1]
+    """Return the segment that all paths of calls without rows begin with, if there is one."""
+    segments = {operation.path.split("/")[1] for operation in operations}
+    return f"/{segments.pop()}" if len(segments) == 1 else ""
 
 
 def _takes_array(operation: Operation) -> bool:

@@ -54,12 +54,9 @@ class Models:
         found = {self.model_of(ref_name(part)) for each in operations for part in _parts(each)}
         found |= set(document.models.values())
         by_type = {
-            name: names.give(type_name(name), "Row")
+            name: names.give(type_name(name), "Row", SUFFIXES)
             for name in sorted(self._reachable({name for name in found if self._is_model(name)}))
         }
-        for type_ in by_type.values():
-            for suffix in SUFFIXES:
-                names.give(f"{type_}{suffix}")
         given = {form: type_ for name in by_type for form, type_ in self._forms(name, by_type)}
         self.types = Types(document, given, names)
         ids = dict(self._ids(document, operations))

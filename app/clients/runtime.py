@@ -6,7 +6,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).with_name("typescript")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-TYPE = re.compile(r"\b[A-Z][A-Za-z]*\b")
+TYPE = re.compile(r"\b[A-Z]\w*", re.ASCII)
 TABLE = r"^const {}: Record<string, string> = \{{$(.*?)^\}};$"
 ENTRY = re.compile(r'^  (\w+): "(\w+) ([^\s"]+)|^  \.\.\.(\w+),$', re.MULTILINE)
 

@@ -1,5 +1,6 @@
 """Types of TypeScript for JSON schemas."""
 
+import json
 from collections.abc import Iterable, Mapping
 
 from .document import Document, Part
@@ -38,7 +39,7 @@ class Types:
                 return joined(self.of(part, binary) for part in schema[word])
         kinds = schema.get("type", ())
         kinds = [kinds] if isinstance(kinds, str) else kinds
-        return _any(self._of_kind(kind, schema, binary) for kind in kinds) or "unknown"
+        return _any(self._of_kind(kind, schema, binary) for kind in kinds) if kinds else "unknown"
 
     def named(self, name: str) -> str:
         """Return the type of a named schema, which is written if no model has it."""
@@ -86,7 +87,7 @@ class Types:
             return binary
         if kind == "array":
             item = self.of(schema["items"], binary) if "items" in schema else "unknown"
-            return f"({item})[]" if " " in item and not item.startswith("{") else f"{item}[]"
+            return f"({item})[]" if " | " in item or " & " in item else f"{item}[]"
         if kind == "object":
             return self._object(schema, binary)
         return SIMPLE[kind]
@@ -109,13 +110,13 @@ def _member(name: str, schema: Part) -> str:
 def _literal(value: object) -> str:
     if isinstance(value, str):
         return quoted(value)
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return str(value)
+    is_literal = value is None or isinstance(value, int | float)
+    # Lists and objects have no literal types.
+    return json.dumps(value, allow_nan=False) if is_literal else "unknown"
 
 
 def _any(types: Iterable[str]) -> str:
-    return " | ".join(dict.fromkeys(types))
+    return " | ".join(dict.fromkeys(types)) or "never"
 
 
 def _all(types: Iterable[str]) -> str:

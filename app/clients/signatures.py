@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from .document import FORM, JSON, Document, Operation, Part
 from .layout import doc, line
-from .names import argument_name, comment, key
+from .names import Names, argument_name, comment, key
 from .schemas import Types
 
 # The properties by which an answer is known as one with an access token.
@@ -13,6 +13,8 @@ TOKEN = {"id", "ttl", "created", "userId"}
 LOGOUT = "logout"
 # Structured parameters, which are arguments of their own.
 FILTERS = ("filter", "where")
+# The last argument of every call.
+OPTIONS = "options"
 
 
 class Argument(NamedTuple):
@@ -40,12 +42,13 @@ class Signatures:
 
     def member(self, name: str, operation: Operation, has_id: bool = False) -> list[str]:
         """Return a call as a collection's type has it, by default with the id in the path."""
+        names = Names([OPTIONS, *(argument.word for argument in self._arguments(operation))])
         path = [
-            f"{argument_name(part['name'])}: {self._types.of(part['schema'])}"
-            for part in operation.placed("path")
+            f"{names.give(argument_name(part['name']), '_')}: {self._types.of(part['schema'])}"
+            for part in operation.placed("path")[1 if has_id else 0 :]
         ]
-        arguments = [*path[1 if has_id else 0 :], *self._typed(operation), "options?: CallOptions"]
-        text = f"{name}({', '.join(arguments)}): Promise<{self._answer(operation)}>;"
+        arguments = [*path, *self._typed(operation), f"{OPTIONS}?: CallOptions"]
+        text = f"{key(name)}({', '.join(arguments)}): Promise<{self._answer(operation)}>;"
         return [*doc(comment(operation.summary)), *line(text)]
 
     def _reads(self, operation: Operation) -> str:

@@ -13,13 +13,14 @@ HEAD = """\
 // The API of {title}. Written by `ostiary client {language}`: after a change of the models,
 // write it again in place of changing it.
 """
-# What the written file declares itself.
-OWN_NAMES = ("Client", "Calls", "T")
+# What the written file declares itself, and what only it uses.
+OWN_NAMES = ("Awaited", "Client", "Calls", "T")
 CREATION = "/** Return a client of the service at an address. */"
 BATCH = """\
   /** Make all calls of a function in one transaction: all of them, or none. */
   batch<const R extends readonly Promise<unknown>[]>(
     build: (calls: Calls) => R,
+    options?: CallOptions,
   ): Promise<{ -readonly [N in keyof R]: Awaited<R[N]> }>;"""
 LOGIN = "  /** Return the address that a browser opens to log in by a provider. */"
 
@@ -52,9 +53,8 @@ class Client:
             *calls,
             _client_type(document),
         ]
-        logins = [f"{key(name)}: {quoted(path)}" for name, path in sorted(document.logins.items())]
-        more = f", {{ {', '.join(logins)} }}" if logins else ""
-        return cls(comment(document.title), types, endpoints.table(), f"COLLECTIONS{more}")
+        arguments = ", ".join(["COLLECTIONS", *_features(document)])
+        return cls(comment(document.title), types, endpoints.table(), arguments)
 
     def typescript(self) -> str:
         """Return the client as one file of TypeScript."""
@@ -90,7 +90,18 @@ class Client:
 
     def _join(self, language: str, texts: list[str], parts: list[list[str]]) -> str:
         head = HEAD.format(title=self.title, language=language)
-        return "\n".join([head, *texts, *("\n".join([*part, ""]) for part in parts)])
+        text = "\n".join([head, *texts, *("\n".join([*part, ""]) for part in parts)])
+        # Half a character, which JSON may have, is written as the escape of a literal.
+        return text.encode(errors="backslashreplace").decode()
+
+
+def _features(document: Document) -> list[str]:
+    """Return what only some services have, as an argument if there is any."""
+    logins = [f"{key(name)}: {quoted(path)}" for name, path in sorted(document.logins.items())]
+    features = [f"logins: {{ {', '.join(logins)} }}"] if logins else []
+    if document.takes_keys:
+        features.append("takesKeys: true")
+    return [f"{{ {', '.join(features)} }}"] if features else []
 
 
 def _client_type(document: Document) -> list[str]:

@@ -1,7 +1,6 @@
-"""Models that extend other models, `base` in JSON; their mixins, and which one users are.
+"""Models that extend other models, `base` in JSON; their mixins, and which ones users are.
 
-Of mixins, only TimeStamp is supported. There is one table of users, so that of the models that
-extend User one is selected.
+Of mixins, only TimeStamp is supported. Of several models that extend User, one is the first.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -74,7 +73,7 @@ TIME_STAMP = ("timestamp", "timestamps")
 TOKEN, OWNER = "AccessToken", "user"
 HOW = (
     f"the relation `{OWNER}` of {TOKEN}, in {CONFIG} or in a model that extends {TOKEN}, says which"
-    " model users are"
+    " one is the first"
 )
 
 
@@ -286,7 +285,7 @@ def _columns(declared: JsonObject) -> JsonObject:
 def choose_users(
     candidates: Sequence[MergedModel], others: Sequence[MergedModel]
 ) -> MergedModel | None:
-    """Return the model of users among those that extend User; warn of the others.
+    """Return the first model of users among those that extend User.
 
     The model to which access tokens belong; otherwise one that no other extends, that is public,
     and to which other models have relations. Reports a problem if several are left.
@@ -297,10 +296,6 @@ def choose_users(
     if len(left) > 1:
         names = " and ".join(model.source.name for model in left)
         left[0].declared["base"].add(f"{names} extend {USER}: {HOW}")
-    for model in candidates:
-        if model not in left:
-            reason = f"is not served: users are {left[0].source.name}; {HOW}"
-            model.declared["base"].warn(reason)
     return left[0] if left else None
 
 

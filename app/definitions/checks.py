@@ -60,7 +60,8 @@ def check(models: Models, resolved: Mapping[str, ResolvedRelations], usual: Reso
                 " another data source"
             )
     for definition in models.stored:
-        owner = None if definition is models.users else resolved[definition.name].owner
+        is_users = definition.name not in models.definitions
+        owner = None if is_users else resolved[definition.name].owner
         check_owner_may_change(definition, owner)
     if models.problems.found:
         for definition in models.stored:
@@ -132,7 +133,7 @@ def _check_methods(
     if definition.source.code.is_file():
         # The methods that the code adds are not known until it is called.
         return
-    if definition is models.users:
+    if definition.name not in models.definitions:
         endpoints = users_endpoints(usual, resolved.relations)
         methods = {endpoint.method: endpoint.owned for endpoint in endpoints}
     else:
@@ -177,7 +178,8 @@ def _users_path(models: Models, settings: Settings) -> str:
 
 def takes_place(models: Models, sample: Resource) -> bool:
     """Return True if the models, or the properties of users, take the place of a sample model."""
-    taken = {name.lower() for model in models.all.values() for name in (model.plural, model.path)}
+    others = [*models.all.values(), *models.further_users.values()]
+    taken = {name.lower() for model in others for name in (model.plural, model.path)}
     taken |= {name for resource in models.resources for name in _names(resource)}
     if models.users:
         own = {sample.name, sample.singular} - {name.lower() for name in models.all}
@@ -219,6 +221,8 @@ def check_names(models: Models, shipped: Mapping[str, str], reserved: Mapping[st
     taken = dict[str, Owner]({**reserved, **shipped})
     tables = dict[str, Owner](dict.fromkeys(db.metadata.tables, SERVICE))
     tables |= dict.fromkeys(project_tables(), "a model in Python")
+    for definition in models.further_users.values():
+        _claim_path(definition, taken, shipped)
     for definition in sorted(models.all.values(), key=lambda model: len(model.bases)):
         _claim_path(definition, taken, shipped)
         if definition.name in models.definitions:

@@ -125,11 +125,12 @@ class Definition:
     # The data source that `model-config.json` names, and the path of the model there.
     data_source: str = ""
     remote_path: str = ""
-    # Properties and columns that the rows have anyway, and names that relations cannot have, such
-    # as those served below the path of a row.
+    # Properties, columns, and calls below the path of a row that the rows have anyway.
     own_names: frozenset[str] = frozenset()
     own_columns: frozenset[str] = frozenset()
     calls: frozenset[str] = frozenset({"exists", "replace"})
+    # What names of columns begin with, if the table is that of other models, too.
+    column_prefix: str = ""
     # The properties as declared in the file.
     declared: JsonObject = field(default_factory=dict)
     # What a row is, for the readers of the document.
@@ -167,9 +168,8 @@ class Definition:
 
     def new_column(self, name: str) -> str:
         """Return an unused name for the column of a further property."""
-        wanted = column_name(name)
-        columns = {property_.column_name for property_ in self.properties.values()}
-        taken = {"id", *self.own_columns, *columns}
+        wanted = f"{self.column_prefix}{column_name(name)}"
+        taken = {"id", *self.own_columns, *(own.column_name for own in self.properties.values())}
         names = chain([wanted], (f"{wanted}_{number}" for number in count(2)))
         return next(name for name in names if name not in taken)
 

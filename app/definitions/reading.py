@@ -1,4 +1,4 @@
-"""Reading the folder of models: which have rows, and which one is the users."""
+"""Reading the folder of models: which have rows, and which ones are users."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,8 +55,9 @@ class Models:
     containers: dict[str, Definition] = field(default_factory=dict)
     # The models without rows that have endpoints in the Python code beside them.
     plain: dict[str, Definition] = field(default_factory=dict)
-    # The model with the base User.
+    # The first model with the base User, and the further ones by name.
     users: Definition | None = None
+    further_users: dict[str, Definition] = field(default_factory=dict)
     # The required properties without default of each model, by its name in lower case.
     required: dict[str, frozenset[str]] = field(default_factory=dict)
     # All models in JSON, as others may embed them.
@@ -73,14 +74,19 @@ class Models:
         return {**self.definitions, **self.remote, **self.containers, **self.plain}
 
     @property
+    def of_users(self) -> list[Definition]:
+        """The models of users, the first one first."""
+        return [*([self.users] if self.users else []), *self.further_users.values()]
+
+    @property
     def with_users(self) -> list[Definition]:
         """All models."""
-        return [*self.all.values(), *([self.users] if self.users else [])]
+        return [*self.all.values(), *self.of_users]
 
     @property
     def stored(self) -> list[Definition]:
         """The models with rows in the database, including users."""
-        return [*self.definitions.values(), *([self.users] if self.users else [])]
+        return [*self.definitions.values(), *self.of_users]
 
     @property
     def resources(self) -> dict[Resource, str]:
@@ -131,6 +137,11 @@ def read_folder(app: Flask, folder: Path) -> Models:
             _add(models, merged, app.config)
     chosen = _choose_users(served, configured, _tokens(folder, config))
     models.users = define_users(chosen) if chosen else None
+    models.further_users = {
+        merged.source.name: define_users(merged, is_first=False)
+        for merged in served
+        if merged.root == USER and merged is not chosen
+    }
     for definition in models.with_users:
         _read_permissions(definition, app.config)
     return models

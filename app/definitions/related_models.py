@@ -13,6 +13,7 @@ from app.properties.declaration import Declaration
 from app.properties.properties import Property, column_name
 from app.properties.types import PropertyType
 from app.rest.resource import Resource
+from app.users.models import User
 
 from .definition import Definition
 from .keys import key_type
@@ -44,6 +45,11 @@ class RelatedModel:
         return self.definition.name if self.definition else self.resource
 
     @property
+    def holds_users(self) -> bool:
+        """Whether the rows are users."""
+        return issubclass(self.model, User)
+
+    @property
     def type_name(self) -> str:
         """The name that polymorphic relations use for it, as in LoopBack 3."""
         return self.definition.name if self.definition else self.model.__name__
@@ -67,6 +73,7 @@ class RelatedModels:
         definitions: Mapping[str, Definition],
         resources: Iterable[Resource],
         users: Definition | None,
+        further_users: Iterable[Definition] = (),
     ) -> None:
         self.definitions = definitions
         self._by_name: dict[str, RelatedModel] = {}
@@ -77,6 +84,13 @@ class RelatedModels:
         self._by_resource = {model.resource: model for model in self._by_name.values()}
         if users is not None:
             self._by_name[users.name.lower()] = self._by_resource[USERS]
+        self._users = [self._by_resource[USERS]]
+        for definition in further_users:
+            model = replace(
+                self._by_resource[USERS], resource=definition.plural, definition=definition
+            )
+            self._add(definition, model)
+            self._users.append(model)
         for definition in definitions.values():
             model = RelatedModel(
                 definition.plural,
@@ -85,8 +99,11 @@ class RelatedModels:
                 key_type(definition.id.type),
                 definition,
             )
-            self._by_name[definition.name.lower()] = model
-            self._by_resource[definition.plural] = model
+            self._add(definition, model)
+
+    def _add(self, definition: Definition, model: RelatedModel) -> None:
+        self._by_name[definition.name.lower()] = model
+        self._by_resource[definition.plural] = model
 
     def find(self, name: object) -> RelatedModel | None:
         """Return the model with a name, in any case, if it exists."""
@@ -103,7 +120,7 @@ class RelatedModels:
     @property
     def all_in_json(self) -> list[RelatedModel]:
         """The models in JSON, and users."""
-        return [*map(self.of, self.definitions.values()), self._by_resource[USERS]]
+        return [*map(self.of, self.definitions.values()), *self._users]
 
     @property
     def names(self) -> list[str]:

@@ -170,7 +170,7 @@ class Relations:
 
     def _owner(self, definition: Definition, links: Mapping[str, Relation]) -> str | None:
         """Return the column of a row's owner, if rows have owners."""
-        to_users = _keys_to_users(definition, links)
+        to_users = self._keys_to_users(definition, links)
         if definition.owner and definition.owner not in to_users:
             known = ", ".join(to_users) or "none"
             definition.at("owner").add_unknown(
@@ -182,22 +182,23 @@ class Relations:
             return definition.column_of(str(name))
         return None if name is None or to_users else self._owner_key(definition, name)
 
+    def _keys_to_users(
+        self, definition: Definition, links: Mapping[str, Relation]
+    ) -> dict[str, str]:
+        """Return the properties with the keys of belongsTo relations to users, by relation."""
+        known = (*definition.properties, definition.id.name)
+        names = {definition.column_of(name): name for name in known}
+        return {
+            name: names.get(link.foreign_key, link.foreign_key)
+            for name, link in links.items()
+            if link.kind == BELONGS_TO and link.target and self._models[link.target].holds_users
+        }
+
     def _owner_key(self, definition: Definition, name: str) -> str | None:
         if definition.type_of(name) not in KEY_TYPES or not may_be_owner(definition, name):
             return None
         own, users = self._models.of(definition), self._models[USERS]
         return self._keys.add(own, name, users, definition.source.declared)
-
-
-def _keys_to_users(definition: Definition, links: Mapping[str, Relation]) -> dict[str, str]:
-    """Return the properties with the keys of belongsTo relations to users, by the relations."""
-    known = (*definition.properties, definition.id.name)
-    names = {definition.column_of(name): name for name in known}
-    return {
-        name: names.get(link.foreign_key, link.foreign_key)
-        for name, link in links.items()
-        if link.kind == BELONGS_TO and link.target == USERS
-    }
 
 
 def _has_names(relation: Declaration) -> bool:

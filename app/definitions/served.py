@@ -69,6 +69,7 @@ def _served(collection: Collection) -> Model:
     by_resource = {definition.plural: definition for definition in found.definitions.values()}
     if found.users:
         by_resource[USERS] = found.users
+    by_resource |= {each.plural: each for each in found.further_users.values()}
     definition = by_resource.get(collection.name)
     files = {resource.name: file for resource, file in found.resources.items()}
     return Model(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from flask import Flask
 
+from app.access.policy import principal_types
 from app.config import ConfigurationError
 from app.database.metadata import type_foreign_keys
 from app.errors import InvalidFilter
@@ -28,7 +29,8 @@ from app.rest.views.includes import parse_includes
 from app.rest.views.own_endpoints import bind_own
 from app.rest.views.registration import register_resource
 from app.settings import PARENT
-from app.users.resource import users
+from app.users.resource import declared_users, further_users, users
+from app.users.sessions.transports import token_reader
 
 from .checks import (
     check,
@@ -49,7 +51,7 @@ from .resources import Tables, make_detached_model, make_resource, with_switches
 from .role_endpoints import register_endpoints_of_roles, resource_names
 from .roles import RESOURCES
 from .rules import applicable_rules
-from .users import declare_users, make_users
+from .users import declare_users, make_further_users, make_users, settings_of_users
 
 SUBJECT = "the models"
 
@@ -65,6 +67,10 @@ def read_models(app: Flask) -> None:
         raise ConfigurationError(f"MODELS_FOLDER cannot be used: there is no folder {folder}")
     models = read_folder(app, folder)
     json_models.set(app, models)
+    types = principal_types.of(app)
+    types |= {each.plural: each.name for each in models.further_users.values()}
+    if models.further_users:
+        token_reader.of(app).read_types()
     replaced_by_others.set(app, partial(takes_place, models))
 
 
@@ -84,7 +90,9 @@ def init_app(app: Flask) -> None:
     usual = with_added_relations(app, users)
     python = [*RESOURCES.values(), usual, *served]
     _embed(app, models, python)
-    related_models = RelatedModels(models.definitions, python, models.users)
+    related_models = RelatedModels(
+        models.definitions, python, models.users, models.further_users.values()
+    )
     relations = Relations(related_models, models.stored, models.required)
     with app.app_context():
         resolved = relations.resolve()
@@ -175,8 +183,7 @@ def _serve(
         declared[definition.plural] = make_resource(
             definition, definition.model, resolved[name], ruled_by_parent, computed[name]
         )
-    if models.users is not None:
-        declared[users.name] = make_users(app, models.users, resolved[models.users.name])
+    _make_users(app, models, resolved)
     for definition in models.definitions.values():
         resource = declared[definition.plural]
         models.extend(definition.source, resource)
@@ -184,14 +191,41 @@ def _serve(
             register_resource(app, with_switches(resource, definition))
         except ConfigurationError as error:
             definition.source.declared.add(str(error))
-    if models.users is not None:
-        models.extend(models.users.source, declared[users.name])
-        declare_users(app, models.users, declared[users.name])
+    _declare_users(app, models)
     if models.problems.found:
         return
     collections = served_collections.of(app)
     for definition in models.definitions.values():
         _check_default_includes(collections[definition.plural], definition)
+
+
+def _make_users(app: Flask, models: Models, resolved: Mapping[str, ResolvedRelations]) -> None:
+    """Make the resources of the models of users."""
+    first, further = models.users, models.further_users.values()
+    if first is None:
+        return
+    declared = declared_resources.of(app)
+    # Before the settings of the first model become those of the app.
+    settings = {each.name: settings_of_users(app, each) for each in models.of_users}
+    own = resolved[first.name]
+    declared[users.name] = make_users(app, first, own, settings[first.name], further)
+    for definition in further:
+        name = definition.name
+        declared[definition.plural] = make_further_users(
+            app, definition, resolved[name], settings[name]
+        )
+
+
+def _declare_users(app: Flask, models: Models) -> None:
+    """Set the models of users, which are served after everything else that extends them."""
+    declared, first = declared_resources.of(app), models.users
+    if first is not None:
+        models.extend(first.source, declared[users.name])
+        declared_users.set(app, declare_users(first, declared[users.name]))
+    for definition in models.further_users.values():
+        resource = declared[definition.plural]
+        models.extend(definition.source, resource)
+        further_users.of(app).append(declare_users(definition, resource))
 
 
 def _check_scopes(models: Models, resolved: Mapping[str, ResolvedRelations]) -> None:

@@ -9,7 +9,7 @@ from app.properties.declaration import Declaration
 from app.rest.relations import THROUGH, Relation
 
 from .keys import belongs_to
-from .related_models import USERS, ForeignKeys, RelatedModel, RelatedModels
+from .related_models import ForeignKeys, RelatedModel, RelatedModels
 from .roles import RESOURCES
 
 
@@ -76,7 +76,7 @@ class ManyToMany:
             return None
         names = (own.definition.name, target.definition.name)
         found = map(self._models.find, ("".join(names), "".join(reversed(names))))
-        return next((model for model in found if model and model.resource != USERS), None)
+        return next((model for model in found if model and not model.holds_users), None)
 
     def _keys_of(self, through: RelatedModel) -> dict[str, RelatedModel | None]:
         """Return the foreign keys of the relations of a model in JSON, with their targets."""
@@ -125,7 +125,7 @@ def _share_tables(first: Mapping[str, RelatedModel], second: Mapping[str, Relate
 
 def _has_own_table(model: RelatedModel) -> bool:
     """Return True for a model in JSON with a table of its own; users have the service's."""
-    return model.definition is not None and model.resource != USERS
+    return model.definition is not None and not model.holds_users
 
 
 def _key_to(target: RelatedModel, keys: Mapping[str, RelatedModel | None], own_key: str) -> str:
@@ -136,12 +136,12 @@ def _key_to(target: RelatedModel, keys: Mapping[str, RelatedModel | None], own_k
 
 def _problem_of(through: RelatedModel, own: RelatedModel, target: RelatedModel) -> str:
     """Return why a model cannot link two others; empty if it can."""
-    if through.resource == USERS:
+    if through.holds_users:
         return "users are no model between others"
     if through.resource in RESOURCES and target.resource not in RESOURCES:
         # Otherwise nothing would prevent writing its links.
         return f"{through.resource} leads to roles only"
-    if through.resource in RESOURCES and own.resource != USERS:
+    if through.resource in RESOURCES and not own.holds_users:
         # The id of a row would be taken for that of a user, whose roles others must not see.
         return f"{through.resource} has the roles of users only"
     return ""

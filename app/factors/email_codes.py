@@ -7,11 +7,12 @@ from app.access.identity import current_identity
 from app.access.rules import EVERYONE, EXECUTE
 from app.fields.base import Schema, Text
 from app.ids import Id
+from app.rest.collection import Collection
 from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.accounts import address_proofs
 from app.users.names import MAX_EMAIL_LENGTH
-from app.users.resource import users
+from app.users.resource import principal_type_of, session_of, users
 from app.users.schemas import check_email
 from app.users.sessions.cookies import SECOND_STEP_COOKIE
 
@@ -66,10 +67,11 @@ def _is_served(settings: Settings) -> bool:
         "Mail a code that proves an address; nothing if it is the account's and already verified"
     ),
     description="The caller has a session, or the ticket of a login that enrols a second factor.",
+    gets_collection=True,
 )
-def request_code(body: Body) -> None:
+def request_code(body: Body, collection: Collection) -> None:
     """Mail a code that proves an address; nothing if it is the account's and already verified."""
-    user_id, in_session = _caller(body)
+    user_id, in_session = _caller(body, collection)
     if "email" in body and not in_session:
         raise errors.ValidationError(IN_A_SESSION)
     address_proofs.request_code(user_id, body.get("email"))
@@ -89,17 +91,18 @@ def request_code(body: Body) -> None:
         "The account's own address becomes verified; for ten minutes, the account may "
         "change to a new one."
     ),
+    gets_collection=True,
 )
-def confirm_code(body: Body) -> None:
+def confirm_code(body: Body, collection: Collection) -> None:
     """Prove an address with the mailed code."""
-    user_id, _ = _caller(body)
+    user_id, _ = _caller(body, collection)
     address_proofs.confirm_code(user_id, body["code"])
 
 
-def _caller(body: Body) -> tuple[Id, bool]:
+def _caller(body: Body, collection: Collection) -> tuple[Id, bool]:
     """Return the user of the session or of the login's ticket, and which of them it is."""
     identity = current_identity()
     has_cookie = identity.session is None and SECOND_STEP_COOKIE in request.cookies
     if "ticket" in body or has_cookie:
-        return steps.find_enrolling(ticket_of(body)), False
-    return identity.require_session().user_id, True
+        return steps.find_enrolling(ticket_of(body), principal_type_of(collection)), False
+    return session_of(collection).user_id, True

@@ -73,34 +73,40 @@ def take(
     return finish(ticket, proof)
 
 
-def begin_enrolment(ticket: str, kind: str) -> object:
+def begin_enrolment(ticket: str, kind: str, principal_type: str) -> object:
     """Return a new factor of a user who is required to have one, by the login's ticket.
+
+    The user is one of this model.
 
     Raises InvalidTicket, also if the user already has a factor, EmailProofRequired, and
     ValidationError for another kind.
     """
-    user_id, enrolment = find_enrolling(ticket), kinds.find_enrolment(kind)
+    user_id = find_enrolling(ticket, principal_type)
+    enrolment = kinds.find_enrolment(kind)
     _require_no_factor(user_id)
     if enrolment is None:
         raise ValidationError(UNKNOWN_KIND)
     return enrolment.begin(user_id)
 
 
-def find_enrolling(ticket: str) -> Id:
+def find_enrolling(ticket: str, principal_type: str) -> Id:
     """Return the user who adds a factor with this ticket; raise InvalidTicket."""
-    _, first, enrols = find_ticket(ticket)
+    _, first, enrols = find_ticket(ticket, principal_type)
     if not enrols:
         raise InvalidTicket()
     return first.user_id
 
 
-def finish(ticket: str, proof: Mapping[str, object]) -> IssuedToken:
+def finish(
+    ticket: str, proof: Mapping[str, object], principal_type: str | None = None
+) -> IssuedToken:
     """Finish a login with a second factor: open the session that its first step requested.
 
-    Raises InvalidTicket, SecondFactorFailed, TooManyRequests after too many failures of the user,
-    LoginFailed if the user was disabled meanwhile, and ValidationError for an unknown kind.
+    With a `principal_type` it must be the login of a user of this model. Raises InvalidTicket,
+    SecondFactorFailed, TooManyRequests after too many failures of the user, LoginFailed if the user
+    was disabled meanwhile, and ValidationError for an unknown kind.
     """
-    digest, first, enrols = find_ticket(ticket)
+    digest, first, enrols = find_ticket(ticket, principal_type)
     with count_failure(FACTOR_CHECK, first.user_id):
         count_attempt(digest)
         with transaction():
@@ -184,15 +190,22 @@ def open_ticket(first: FirstStep, enrols: bool, *conditions: ColumnElement[bool]
     return value
 
 
-def find_ticket(value: str) -> tuple[str, FirstStep, bool]:
-    """Return a ticket's digest and login, and whether it enrols a factor; raise InvalidTicket."""
+def find_ticket(value: str, principal_type: str | None = None) -> tuple[str, FirstStep, bool]:
+    """Return a ticket's digest and login, and whether it enrols a factor; raise InvalidTicket.
+
+    With a `principal_type` it must be the login of a user of this model.
+    """
     digest = token_digest(value)
     live = AccessToken.digest == digest, AccessToken.is_live(TICKET_SCOPE)
-    row = db.session.execute(
+    found = (
         select(LoginTicket.first_step, LoginTicket.enrols, AccessToken.user_id)
         .join(AccessToken, AccessToken.digest == LoginTicket.digest)
         .where(*live)
-    ).first()
+    )
+    if principal_type is not None:
+        of_model = User.id == AccessToken.user_id, User.principal_type == principal_type
+        found = found.where(exists().where(*of_model))
+    row = db.session.execute(found).first()
     if row is None:
         raise InvalidTicket()
     return digest, _first_step_from_json(row.first_step, row.user_id), row.enrols

@@ -7,10 +7,11 @@ from flask import Response, request
 from app import errors, ids
 from app.access.identity import LiveToken, current_identity
 from app.access.rules import EVERYONE, EXECUTE, OWNER, READ, WRITE
+from app.rest.collection import Collection
 from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.models import User
-from app.users.resource import users
+from app.users.resource import principal_type_of, users
 from app.users.sessions import login
 from app.users.sessions.assurance import NOT_RECENT, require_recent
 from app.users.sessions.cookies import (
@@ -68,10 +69,12 @@ def _has_any_factors(settings: Settings) -> bool:
     is_served=_is_served,
     summary="Log in: finish the second step of a login with a second factor",
     description="A browser that logs in by a provider has the ticket in a cookie.",
+    gets_collection=True,
 )
-def login_with_factor(body: Body) -> Response:
+def login_with_factor(body: Body, collection: Collection) -> Response:
     """Log in: finish the second step of a login with a second factor."""
-    response = respond_with_token(steps.finish(ticket_of(body), body))
+    token = steps.finish(ticket_of(body), body, principal_type_of(collection))
+    response = respond_with_token(token, collection)
     clear_login_flow_cookie(response, SECOND_STEP_COOKIE)
     return response
 
@@ -87,10 +90,12 @@ def login_with_factor(body: Body) -> Response:
     is_served=_is_served,
     summary="Add the required second factor during a login; a code of it finishes the login",
     description="The account's address must be proved.",
+    gets_collection=True,
 )
-def enrol_at_login(body: Body) -> object:
+def enrol_at_login(body: Body, collection: Collection) -> object:
     """Add the required second factor during a login; a code of it finishes the login."""
-    return steps.begin_enrolment(ticket_of(body), body["kind"])
+    principal_type = principal_type_of(collection)
+    return steps.begin_enrolment(ticket_of(body), body["kind"], principal_type)
 
 
 @users.endpoint(

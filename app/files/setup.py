@@ -17,6 +17,7 @@ from app.rest.answers import NO_CONTENT
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import ASKS_FOR_UPLOAD, Endpoint, View, served_endpoints
 from app.rest.requests.bodies import LOADED
+from app.rest.routing import served_path
 from app.rest.rows.files import UNUSED
 from app.storage.errors import FileNotFound
 from app.storage.setup import stores
@@ -76,7 +77,7 @@ def _serve(app: Flask, collection: Collection, name: str, field: File) -> None:
     if opened is None:
         raise ValueError(f"there is no store {options.store!r} of files in datasources.json")
     usual = re.sub(r"[^a-z0-9]+", "-", f"{collection.name}-{name}".lower()).strip("-")
-    path = f"{app.config['REST_API_ROOT']}/{collection.path.lower()}"
+    path = f"{app.config['REST_API_ROOT']}/{served_path(collection.path)}"
     signer = UrlSigner(keys, path, name)
     place = FilePlace.of(opened, options, options.container or usual, signer)
     places.of(app)[collection.name, name] = place

@@ -14,6 +14,7 @@ from app.database.purging import purger
 from app.errors import AccessDenied, AccountExists, SecondFactorRequired
 from app.openapi import login_paths
 from app.rest.requests.bodies import read_body
+from app.users.resource import users_collection
 from app.users.sessions.assurance import require_recent_of_strong
 from app.users.sessions.cookies import (
     cookie_flags,
@@ -22,6 +23,7 @@ from app.users.sessions.cookies import (
     set_login_cookies,
     set_second_step_cookie,
 )
+from app.users.user_models import FIRST
 from app.users.views.sessions import respond_with_token
 
 from . import clients, login
@@ -160,7 +162,8 @@ def repeat_as_get(route: ProviderRoute) -> ResponseReturnValue:
 def login_with_token(client: ProviderClient) -> ResponseReturnValue:
     """Log in with a provider's ID token from an app."""
     body = IdTokenSchema().load(read_body())
-    return respond_with_token(login.login_with_id_token(client, body["id_token"], body["nonce"]))
+    token = login.login_with_id_token(client, body["id_token"], body["nonce"])
+    return respond_with_token(token, users_collection())
 
 
 def _require_session(client: ProviderClient, from_this_site: bool) -> LiveToken:
@@ -173,6 +176,8 @@ def _require_session(client: ProviderClient, from_this_site: bool) -> LiveToken:
     with login.refusals(client):
         if identity.session is None or location == QUERY:
             raise LoginError("nobody is logged in", identity.unauthorized)
+        if identity.principal_type != FIRST:
+            raise LoginError("the user is of another model", AccessDenied)
         if from_this_site and location == COOKIE:
             _require_same_site()
     return identity.session

@@ -13,6 +13,7 @@ from flask import Flask
 from app.access.rules import READ
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import Endpoint, described_by, served_endpoints, switched_off
+from app.rest.routing import served_path
 
 from . import login_paths
 from .filter_schemas import DocumentPart
@@ -56,8 +57,9 @@ def build(app: Flask) -> tuple[DocumentPart, list[str]]:
         info={"description": INTRODUCTION},
     )
     for collection in _tagged(app):
-        text, model = collection.resource.description, model_name(collection)
-        spec.tag({"name": collection.name, "description": text, "x-model": model})
+        tag = {"name": collection.name, "description": collection.resource.description}
+        model = model_name(collection)
+        spec.tag({**tag, "x-model": model, "x-path": f"/{served_path(collection.path)}"})
     add_components(spec)
     schemas = Schemas(cast("OpenAPIConverter", plugin.converter), app)
     shared = dict[str, DocumentPart]()

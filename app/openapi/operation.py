@@ -215,7 +215,11 @@ class EndpointOperation:
     def _named(self, text: str) -> str:
         """Return a declared text with the names of the rows that it is about."""
         for word, resource in (("{row}", self._subject), ("{parent}", self._resource)):
-            text = text.replace(word, resource.singular if resource else "row")
+            name = resource.singular if resource else "row"
+            if name[0] in "aeioAEIO":
+                # "a user", but "an order".
+                text = re.sub(rf"\ba {re.escape(word)}", f"an {word}", text)
+            text = text.replace(word, name)
         return text
 
     def _path_parameters(self) -> Iterator[DocumentPart]:

@@ -7,7 +7,13 @@ from werkzeug.exceptions import HTTPException
 
 from app import errors
 from app.access.identity import QUERY, token_transports
-from app.access.policy import CREATE, CREATE_RELATED, USERS, compiled_rules, related_method
+from app.access.policy import (
+    CREATE,
+    CREATE_RELATED,
+    compiled_rules,
+    principal_types,
+    related_method,
+)
 from app.access.rules import READ, STRONG, Decision, MethodRules
 from app.database.ids import app_id_form
 from app.ids import Id
@@ -62,7 +68,7 @@ class Security:
         # Whether the current-user literal may replace it, which requires a token.
         self._takes_literal = takes_literal
         # Whether the method changes users; only admins may change admins.
-        changes_users = self._subject == USERS and endpoint.access != READ
+        changes_users = self._subject in principal_types.of(app) and endpoint.access != READ
         self._may_change_admins = changes_users and endpoint.finds_row
         # Whether it may move a row to another parent, which only the parents' rules permit.
         is_ruled = subject is not None and subject.resource.ruled_by_parent
@@ -293,9 +299,11 @@ def _covers_more(reading: Decision, decisions: Sequence[Decision]) -> bool:
 
 
 def _may_deny_role(rules: MethodRules) -> bool:
-    """Return True if rules may deny access because of a user's role or identity."""
+    """Return True if rules may deny access because of a user's role, identity or model."""
+    others = rules.decision(ANY_USER_ID).others
     return (
         bool(rules.dynamic)
         or rules.names_users
+        or (rules.owners is not None and not others)
         or not all(rules.decision(ANY_USER_ID, [role]) for role in rules.roles)
     )

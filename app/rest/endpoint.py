@@ -23,6 +23,7 @@ from .answers import JSON, NO_CONTENT, check_answer, check_schema, is_schema, ma
 from .relations import Relation
 from .requests.bodies import read_body
 from .requests.compatibility import Load, loader
+from .routing import served_path
 
 # A marshmallow schema, a list with the schema of its items, a JSON schema, or the names of a
 # model's schemas: "{}" is the model's name, "[...]" an array, "|" an alternative.
@@ -142,6 +143,9 @@ class Endpoint:
     # Whether personal tokens may call it whatever their scopes are, because these decide on what it
     # calls.
     unscoped: bool = False
+    # Whether the view also gets the collection that serves it, as `collection`. Several models of
+    # users serve the endpoints of users that do, or that are about a row.
+    gets_collection: bool = False
     # Whether it does nothing but read and write rows of the database, so that a rollback undoes it,
     # and a batch may call it.
     atomic: bool = False
@@ -278,12 +282,11 @@ def register_endpoints(app: Flask, declared: Endpoints) -> None:
     name = declared.model
     if name in app.blueprints:
         raise ConfigurationError(f"{name} is served already; set another name")
-    # RoutedPaths lowers the case of this segment.
-    segment = (declared.path or name).lower()
+    path = served_path(declared.path or name)
     served = [endpoint for endpoint in declared.methods if endpoint.is_served(app.config)]
     # A model that is not public does not reserve its path.
     if served or not declared.methods:
-        _claim_path(app, segment, name)
+        _claim_path(app, path.lower(), name)
     # Also for endpoints that are not served.
     install_rules(app, declared)
     switched_off.of(app)[name] = sorted(
@@ -297,17 +300,17 @@ def register_endpoints(app: Flask, declared: Endpoints) -> None:
                 # The endpoint for GET answers it, as in LoopBack 3.
                 continue
             bp.add_url_rule(route, endpoint.method, view, methods=[verb])
-    app.register_blueprint(bp, url_prefix=f"{app.config['REST_API_ROOT']}/{segment}")
+    app.register_blueprint(bp, url_prefix=f"{app.config['REST_API_ROOT']}/{path}")
 
 
-def _claim_path(app: Flask, segment: str, name: str) -> None:
+def _claim_path(app: Flask, path: str, name: str) -> None:
     """Raise ConfigurationError for a path that is already served under any name."""
     holders = _holders.of(app)
-    if segment in holders:
+    if path in holders:
         raise ConfigurationError(
-            f"{name} cannot be served at /{segment}: {holders[segment]} is served there"
+            f"{name} cannot be served at /{path}: {holders[path]} is served there"
         )
-    holders[segment] = name
+    holders[path] = name
 
 
 def _not_found(**arguments: str) -> ResponseReturnValue:

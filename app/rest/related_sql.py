@@ -121,6 +121,8 @@ class RelatedRowsSql:
         rows = RelatedRowsSql(target, table, self.grants, (*self.path, name))
         usual = target.usual_filter(relation.scope)
         within = sql.conditions(usual.where, rows.columns)
+        common = target.rows.common.items()
+        within += [rows.on(target.rows.column(name)) == value for name, value in common]
         order = [*sql.orders(usual.order, rows.columns), rows.on(target.rows.key)]
         return Step(self, relation, rows, [*rows.permitted(), *within], order)
 

@@ -83,6 +83,8 @@ class Resource:
     rules: Callable[[Settings], Sequence[Rule]]
     # The attribute of a row's owner, for rules with the principal $owner.
     owner: InstrumentedAttribute[Any] | None = None
+    # The model of users that own rows, if there are several; None: users of any. Set when served.
+    owners: str | None = None
     # Relations by their names in endpoints and `include`.
     relations: Mapping[str, Relation] = field(default_factory=dict)
     # Functions that return, for a user's id, the condition under which the user has a role for a

@@ -56,8 +56,13 @@ def routed_path(path: str, raw: str, root: str) -> str:
     rest = path.removeprefix(prefix)
     if "//" in path:
         rest = _with_single_slashes(rest)
-    collection, slash, rest = rest.partition("/")
-    return f"{prefix}{collection.lower()}{slash}{rest}"
+    return prefix + served_path(rest)
+
+
+def served_path(path: str) -> str:
+    """Return a path below the base path as it is served: its first segment is in lower case."""
+    collection, slash, rest = path.partition("/")
+    return f"{collection.lower()}{slash}{rest}"
 
 
 def routed_target(target: str, root: str) -> str:

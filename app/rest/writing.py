@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from app.access.identity import current_identity
 from app.errors import MalformedBody, ValidationError
 from app.fields.files import without_signature
 from app.ids import Id
@@ -70,6 +71,10 @@ def prepare_rows(
     bodies = body if isinstance(body, list) else [body]
     if (number := len(bodies)) > collection.most_new_rows:
         raise _too_many(collection.most_new_rows)
+    owners = collection.resource.owners
+    if owners is not None and owners != current_identity().principal_type:
+        # Users of another model own no rows.
+        user_id = None
     own = {collection.owner_key: user_id} if collection.owner_key else {}
     fixed = fixed or {}
     items = [{**fixed, **more} for more in each] if each else [fixed] * number

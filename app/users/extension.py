@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from flask import Flask
-from sqlalchemy import Column
+from sqlalchemy import Column, FromClause
 from sqlalchemy.orm import registry
 
 from app.config import ConfigurationError
@@ -21,8 +21,9 @@ from app.rest.resource import Resource
 from app.rest.visibility import Visibility
 from app.users.transfer.csv_files import RowSchema
 
-from .models import User, app_user_model, user_properties
+from .models import User, app_user_model
 from .schemas import RegistrationSchema, UserSchema
+from .user_models import FIRST, user_models
 
 # Names that users already have, in JSON and in files.
 TAKEN = {"id"} | {field.data_key or name for name, field in RowSchema().fields.items()}
@@ -49,6 +50,8 @@ class UsersExtension:
     # Whether users have endpoints, and whether `PUT` replaces their record.
     is_public: bool = True
     replaces_on_put: bool = True
+    # The properties of further models of users, whose columns the table has, too.
+    columns_of_others: Sequence[Property] = ()
     # The name of a user in errors and the OpenAPI document.
     singular: str = "user"
 
@@ -64,9 +67,11 @@ def extend(app: Flask, users: Resource, definition: UsersExtension | None) -> Re
         replace(own, hidden=own.hidden or own.name in definition.hidden)
         for own in (*read_properties(app, relations, definition.keys), *definition.keys)
     ]
-    model = make_model(app, properties) if properties else User
+    columns = [*properties, *definition.columns_of_others]
+    model = make_model(app, columns) if columns else User
     app_user_model.set(app, model)
-    user_properties.set(app, properties)
+    models = user_models.of(app)
+    models[FIRST] = replace(models[FIRST], name=definition.singular, properties=properties)
     make = partial(make_schema, properties=properties, hidden=definition.hidden)
     return replace(
         users,
@@ -143,9 +148,13 @@ def make_model(app: Flask, properties: Sequence[Property]) -> type[User]:
     table = User.__table__.to_metadata(metadata)  # type: ignore[attr-defined]
     for own in properties:
         table.append_column(_column(own))
-    model: type[User] = type("User", (User,), {"__abstract__": True})
-    mapping = registry(metadata=metadata)
-    mapping.map_imperatively(model, table, inherits=User, concrete=True)
+    return map_users("User", table)
+
+
+def map_users(name: str, table: FromClause) -> type[User]:
+    """Return a subclass of User with this name, mapped to a table of users."""
+    model: type[User] = type(name, (User,), {"__abstract__": True})
+    registry().map_imperatively(model, table, inherits=User, concrete=True)
     return model
 
 

@@ -38,6 +38,7 @@ from .models import (
 )
 from .names import stored_email
 from .sessions.tokens import IssuedToken, issue, lock
+from .user_models import FIRST, settings_of
 
 #: Seconds for which a code that proves an address is valid.
 CODE_LIFETIME = 600
@@ -55,8 +56,9 @@ LIVE_TOKEN = PreparedStatement(
 )
 USERS = inspect(User).columns
 ENABLED = PreparedStatement(
-    select(USERS.id, USERS.email, USERS.email_verified).where(
+    select(USERS.id, USERS.email, USERS.email_verified, USERS.principal_type).where(
         USERS.email == bindparam("email"),
+        USERS.principal_type == bindparam("principal_type"),
         USERS.realm == bindparam("realm"),
         USERS.disabled_at.is_(None),
         USERS.service_account == false(),
@@ -72,6 +74,7 @@ class Account(NamedTuple):
     id: Id
     email: str
     email_verified: bool
+    principal_type: str
 
 
 def init_app(app: Flask) -> None:
@@ -95,9 +98,9 @@ def read_address(email: object, realm: object) -> tuple[str, str]:
         raise InvalidEmail() from None
 
 
-def find_enabled_account(email: str, realm: str) -> Account | None:
-    """Return the account with this stored email in this realm, if the user may log in."""
-    row = ENABLED.first({"email": email, "realm": realm})
+def find_enabled_account(email: str, realm: str, principal_type: str) -> Account | None:
+    """Return the account of a model with this stored email in this realm, if it may log in."""
+    row = ENABLED.first({"email": email, "realm": realm, "principal_type": principal_type})
     return None if row is None else Account(*row)
 
 
@@ -114,7 +117,7 @@ def recipient_key(account: Account | User | None, email: str, realm: str) -> tup
 
 
 def is_within_budget(
-    by_client: tuple[str, str | None],
+    by_client: tuple[str | None, ...],
     by_recipient: str,
     email: str,
     realm: str,
@@ -122,10 +125,11 @@ def is_within_budget(
 ) -> bool:
     """Count a request for an email: by client and, if that is within its budget, by recipient.
 
-    `by_client` is a throttle and the client's network, `by_recipient` a throttle. A single client
-    leaves most of the recipient's budget to others.
+    `by_client` is a throttle and its key, such as the client's network; `by_recipient` is a
+    throttle. A single client leaves most of the recipient's budget to others.
     """
-    within = allows(*by_client, realm, email)
+    throttle, *key = by_client
+    within = allows(str(throttle), *key, realm, email)
     return within and allows(by_recipient, *recipient_key(account, email, realm))
 
 
@@ -135,7 +139,8 @@ def mail_token(event: NamedSignal, scope: str, user: User | Account | None, emai
     Does nothing if the user is deleted meanwhile. Without a user, decoys are stored, so that the
     time does not reveal which users exist. The decoy token has already expired.
     """
-    ttl, new = _lifetime(scope), {"value": _new_value(scope), "scope": scope, "email": email}
+    ttl = _lifetime(scope, user.principal_type if user else FIRST)
+    new = {"value": _new_value(scope), "scope": scope, "email": email}
     with suppress(IntegrityError), transaction():
         if user is None:
             _, row = issue(None, 0, **new)
@@ -252,11 +257,11 @@ def _issue_another(data: Payload, subscriber: str, end: datetime) -> IssuedToken
     return IssuedToken(value, ttl, row.created, user_id)
 
 
-def _lifetime(scope: str) -> float:
-    """Return the seconds for which a token of this scope is valid."""
+def _lifetime(scope: str, principal_type: str) -> float:
+    """Return the seconds for which a token of this scope is valid, of a user of a model."""
     if scope == CODE_SCOPE:
         return CODE_LIFETIME
-    return float(current_app.config[TTL_SETTINGS[scope]])
+    return float(settings_of(principal_type)[TTL_SETTINGS[scope]])
 
 
 def _new_value(scope: str) -> str | None:

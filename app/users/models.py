@@ -4,11 +4,21 @@ import hashlib
 import re
 import secrets
 import string
-from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, ForeignKey, Index, String, Text, and_, false, true
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    String,
+    Text,
+    and_,
+    false,
+    text,
+    true,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import UtcDateTime
@@ -20,9 +30,7 @@ from app.observability.origin import MAX_ADDRESS, MAX_USER_AGENT
 from app.state import AppState
 from app.times import now
 
-if TYPE_CHECKING:
-    # Only imported if users have additional properties, because it takes time to load.
-    from app.properties.properties import Property
+from .user_models import FIRST
 
 # The same length as LoopBack 3's tokens; 62 ** 64 possible values are 381 bits.
 TOKEN_LENGTH = 64
@@ -36,6 +44,8 @@ CODE_ALPHABET = string.ascii_lowercase + "234567"
 # Hexadecimal digits of a token's public id.
 HANDLE_LENGTH = 16
 HANDLE = re.compile(rf"[0-9a-f]{{{HANDLE_LENGTH}}}", re.ASCII)
+#: Maximum characters of the name of a model of users.
+MAX_PRINCIPAL_TYPE = 63
 #: Maximum characters of a personal token's name.
 MAX_TOKEN_NAME = 100
 #: Maximum characters of the names of a session's authentication methods.
@@ -99,6 +109,8 @@ def new_handle() -> str:
 class User(Model):
     """A user; `email` and `username` are unique within the `realm`.
 
+    If there are several models of users, they are unique among those of one.
+
     `id`, `email_verified`, `created`, `disabled_at` and `service_account` are further attributes,
     and so are the columns of the app's USER_PROPERTIES.
     """
@@ -106,8 +118,12 @@ class User(Model):
     __tablename__ = "users"
     __table_args__ = (
         # Finds an email in any realm; the index of usernames finds the users of a realm.
-        Index("uq_users_email_realm", "email", "realm", unique=True),
-        Index("uq_users_realm_username_key", "realm", "username_key", unique=True),
+        Index("uq_users_email_realm_type", "email", "realm", "principal_type", unique=True),
+        Index(
+            "uq_users_realm_username_key_type",
+            *("realm", "username_key", "principal_type"),
+            unique=True,
+        ),
         IDS_GIVEN_ONCE,
     )
 
@@ -127,6 +143,10 @@ class User(Model):
     disabled_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     # Whether it is a service account: it has no sessions, and admins create its personal tokens.
     service_account: Mapped[bool] = mapped_column(default=False, server_default=false())
+    # The model of users, LoopBack 3's `principalType`; empty for the first one.
+    principal_type: Mapped[str] = mapped_column(
+        String(MAX_PRINCIPAL_TYPE), default=FIRST, server_default=text("''"), info={"null": ""}
+    )
 
 
 class AccessToken(Model):
@@ -170,18 +190,12 @@ class AccessToken(Model):
         return and_(cls.scope.is_not_distinct_from(scope), cls.expires_at > now())
 
 
-# The model of users; a subclass of User if there are USER_PROPERTIES.
-app_user_model = AppState[type[User]]("model of users", factory=lambda _app: User)
-
-
-# The properties in USER_PROPERTIES.
-user_properties: "AppState[Sequence[Property]]" = AppState(
-    "properties of users", factory=lambda _app: ()
-)
+# The class of all users; a subclass of User if they have additional properties.
+app_user_model = AppState[type[User]]("class of users", factory=lambda _app: User)
 
 
 def user_model() -> type[User]:
-    """Return the model: `User`, or a subclass with the properties of USER_PROPERTIES."""
+    """Return the class of all users: `User`, or a subclass with their additional properties."""
     return app_user_model.current
 
 

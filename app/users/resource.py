@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, cast
 
-from flask import Flask, current_app
+from flask import Flask
 from sqlalchemy import ColumnElement
 
-from app.access.identity import current_identity
+from app.access.identity import LiveToken, current_identity
+from app.access.policy import principal_types
 from app.access.roles import ADMIN
 from app.access.rules import EVERYONE, OWNER, Rule, allow
 from app.errors import (
@@ -34,6 +35,7 @@ from .accounts.removal import delete_users, keeping_admin
 from .models import User
 from .schemas import RegistrationSchema, UserSchema
 from .sessions.assurance import require_recent_or_password
+from .user_models import FIRST, settings_of, user_models
 
 if TYPE_CHECKING:
     from .extension import UsersExtension
@@ -53,6 +55,8 @@ UPDATING_METHODS = (
 # The resource of users as declared by a model with `base: "User"`; None without such a model. Set
 # before users are registered.
 declared_users = AppState[Resource | None]("declared users", factory=lambda _app: None)
+# The resources of further models of users.
+further_users = AppState[list[Resource]]("further models of users", factory=lambda _app: [])
 
 
 def rules(settings: Settings) -> list[Rule]:
@@ -84,15 +88,19 @@ class UserRows(Repository):
 
     hashed = "password"
     irreversible = frozenset({"email"})
+    # The model of new users.
+    principal_type: ClassVar[str] = FIRST
 
     def prepare_insert(self, items: Sequence[Values]) -> Sequence[User]:
         """Return new users with hashed passwords; raise the errors of `prepare_users`."""
-        return prepare_users(items)
+        of_model = {"principal_type": self.principal_type}
+        return prepare_users([{**item, **of_model} for item in items])
 
     def insert(self, items: Sequence[User]) -> Sequence[Row]:
         """Store new users, whose names hooks may change; raise the errors of `insert_users`."""
         for user in items:
-            for name, value in identifying_columns(user.email, user.username, user.realm).items():
+            names = user.email, user.username, user.realm, self.principal_type
+            for name, value in identifying_columns(*names).items():
                 setattr(user, name, value)
         return self.from_entities(insert_users(items))
 
@@ -104,9 +112,10 @@ class UserRows(Repository):
         """
         changes = dict(values)
         password = changes.pop("password", None)
-        changed = "email" in values and changes_email(conditions, values["email"])
+        chosen = [*conditions, *self.restriction]
+        changed = "email" in values and changes_email(chosen, values["email"])
         if changed:
-            _allow_new_email(password)
+            _allow_new_email(password, settings_of(self.principal_type))
         elif password is not None:
             raise ValidationError({"password": ["is taken with a new email only"]})
         change = UserChange(changes)
@@ -118,18 +127,25 @@ class UserRows(Repository):
         reauthenticated = isinstance(values, UserChange) and values.reauthenticated
         session = current_identity().session
         keep, caller = (session.digest, session.user_id) if session else (None, None)
-        return self.from_entities(update_users(conditions, values, keep, reauthenticated, caller))
+        chosen = [*conditions, *self.restriction]
+        return self.from_entities(update_users(chosen, values, keep, reauthenticated, caller))
 
     def delete(self, conditions: Conditions) -> int:
         """Delete users and record it; raise LastAdmin."""
         with keeping_admin():
-            return delete_users(conditions)
+            return delete_users([*conditions, *self.restriction])
 
 
-def _allow_new_email(password: str | None) -> None:
+def rows_of(principal_type: str) -> type[UserRows]:
+    """Return the repository for the users of one of several models."""
+    common = {"principal_type": principal_type}
+    return type("UserRows", (UserRows,), {"principal_type": principal_type, "common": common})
+
+
+def _allow_new_email(password: str | None, settings: Settings) -> None:
     """Raise an error unless the caller may change the email, with this password if required."""
-    if confirmation.confirms_changes(current_app.config):
-        path = current_app.config["USERS_PATH"]
+    if confirmation.confirms_changes(settings):
+        path = settings["USERS_PATH"]
         raise ValidationError({"email": [f"is changed by POST /{path}/change-email"]})
     identity = current_identity()
     session = identity.require_session()
@@ -137,7 +153,7 @@ def _allow_new_email(password: str | None) -> None:
     # Admins may change those of many users.
     if ADMIN not in identity.roles:
         count(CREDENTIAL, session.user_id)
-    if confirmation.asks_for_verification(current_app.config):
+    if confirmation.asks_for_verification(settings):
         confirmation.count_change(identity.user_id)
 
 
@@ -166,9 +182,23 @@ users = Resource(
 )
 
 
-def users_collection() -> Collection:
-    """Return the users served by the current app."""
-    return served_collections.current["users"]
+def principal_type_of(collection: Collection) -> str:
+    """Return the model of users whose rows a collection has."""
+    return cast("UserRows", collection.rows).principal_type
+
+
+def session_of(collection: Collection) -> LiveToken:
+    """Return the session of a user of a collection's model; raise AuthorizationRequired."""
+    identity = current_identity()
+    session = identity.require_session()
+    if identity.principal_type != principal_type_of(collection):
+        raise identity.unauthorized()
+    return session
+
+
+def users_collection(principal_type: str = FIRST) -> Collection:
+    """Return the users of a model served by the current app."""
+    return served_collections.current[user_models.current[principal_type].resource]
 
 
 def users_of(app: Flask) -> Resource:
@@ -176,13 +206,20 @@ def users_of(app: Flask) -> Resource:
     return declared_users.of(app) or extended_users(app)
 
 
+def lower_case_names(app: Flask) -> frozenset[str]:
+    """Return the properties of users that are stored in lower case."""
+    return frozenset(() if app.config["EMAIL_CASE_SENSITIVE"] else ("email",))
+
+
 def extended_users(app: Flask, extension: "UsersExtension | None" = None) -> Resource:
     """Return the resource of users with additional properties and an extension."""
     resource = replace(
         with_added_relations(app, users),
         path=app.config["USERS_PATH"],
-        in_lower_case=frozenset(() if app.config["EMAIL_CASE_SENSITIVE"] else ("email",)),
+        in_lower_case=lower_case_names(app),
     )
+    if len(principal_types.of(app)) > 1:
+        resource = replace(resource, repository=rows_of(FIRST))
     if not app.config["USER_PROPERTIES"] and extension is None:
         return resource
     # Only imported if users have additional properties, because it takes time to load.

@@ -18,6 +18,7 @@ from .names import (
     normalize_email,
     normalize_username,
 )
+from .user_models import has_several
 
 #: Maximum characters of the kind, code or ticket of a second factor.
 MAX_FACTOR_TEXT = 128
@@ -177,6 +178,13 @@ class AccessTokenSchema(Schema):
     ttl = fields.Function(lambda token: as_json_number(token.ttl), metadata=SECONDS)
     created = Timestamp()
     userId = Id(attribute="user_id", dump_only=True)  # noqa: N815
+    principalType = fields.String(  # noqa: N815
+        metadata={"description": "The name of the user's model.", "examples": ["Customer"]}
+    )
+
+    def __init__(self, **options: Any) -> None:
+        """Leave out the model if there is only one, or no app yet."""
+        super().__init__(**{"exclude": () if has_several() else ("principalType",)} | options)
 
 
 class SessionSchema(Schema):

@@ -7,7 +7,6 @@ from typing import cast
 from flask import Flask
 from sqlalchemy import Table
 
-from app.database.ids import app_id_form
 from app.oauth import clients
 from app.oauth.models import MAX_SUBJECT, ExternalIdentity
 from app.oauth.presets import PRESETS
@@ -17,14 +16,15 @@ from .batches import Plan, Values
 from .moved import Refused
 from .source_models import SourceModel
 from .sources.base import Row
-from .values import InvalidValue, to_id, to_text, to_time
+from .user_ids import UserIds
+from .values import InvalidValue, to_text, to_time
 
 # The suffixes of the names of entries of providers.json.
 SUFFIXES = ("-login", "-link", "-token")
 
 
-def identities(app: Flask, model: SourceModel, zone: tzinfo) -> Plan:
-    """Return the plan; credentials and profiles are not kept."""
+def identities(app: Flask, model: SourceModel, ids: UserIds, users: str, zone: tzinfo) -> Plan:
+    """Return the plan; they belong to a model of `users`. Credentials and profiles are not kept."""
     issuers = _issuers(app)
 
     def convert(row: Row) -> Values:
@@ -34,7 +34,7 @@ def identities(app: Flask, model: SourceModel, zone: tzinfo) -> Plan:
             raise Refused("is of a provider whose issuer is not known")
         if not row.get("externalId"):
             raise Refused("has no externalId")
-        user_id = to_id(app_id_form(), row.get("userId"))
+        user_id = ids.find(users, row.get("userId"))
         if user_id is None:
             raise Refused("has no user")
         created = _time(zone, row.get("created"))

@@ -19,10 +19,13 @@ from .fields import Fields
 from .moved import Moved, Refused
 from .source_models import SourceModel, source_model
 from .sources.base import Row, Source
+from .user_ids import Keys, UserIds
 from .values import checked_json, to_id
 
 
-def model_plans(app: Flask, application: Application, zone: tzinfo, moved: Moved) -> Iterator[Plan]:
+def model_plans(
+    app: Flask, application: Application, ids: UserIds, zone: tzinfo, moved: Moved
+) -> Iterator[Plan]:
     """Yield the plans of all models that have a table, each after those it refers to."""
     definitions = {
         definition.table: definition for definition in json_models.of(app).definitions.values()
@@ -31,7 +34,21 @@ def model_plans(app: Flask, application: Application, zone: tzinfo, moved: Moved
         if definition := definitions.get(table.name):
             names = [*definition.properties, *definition.foreign_keys]
             model = source_model(application, definition.name, names, definition.id.name)
-            yield Rows(model, definition, table, zone, moved).plan()
+            keys = user_keys(app, definition, ids)
+            yield Rows(model, definition, table, keys, zone, moved).plan()
+
+
+def user_keys(app: Flask, definition: Definition, ids: UserIds) -> Keys:
+    """Return the properties of a model that hold ids of users."""
+    models = json_models.of(app)
+    resources = {each.plural: each.name for each in models.further_users.values()}
+    resources["users"] = models.users.name if models.users else "User"
+    keys = {
+        name: resources[resource]
+        for name, resource in definition.foreign_keys.items()
+        if resource in resources
+    }
+    return Keys(ids, keys, definition.polymorphic)
 
 
 class Rows:
@@ -42,11 +59,13 @@ class Rows:
         model: SourceModel,
         definition: Definition,
         table: Table,
+        keys: Keys,
         zone: tzinfo,
         moved: Moved,
     ) -> None:
         self._model = model
         self._table = table
+        self._keys = keys
         self._is_open = definition.is_open
         key_type = table.c.id.type
         assert isinstance(key_type, IdColumn)  # noqa: S101 - that of every model
@@ -87,6 +106,7 @@ class Rows:
         row_id = to_id(self._id_form, given)
         if row_id is None:
             raise Refused("has no id")
+        row = self._keys.replace(row)
         values = {"id": row_id, **self._fields.convert(row, given)}
         known = (self._model.id_name,)
         if self._is_open:
@@ -96,12 +116,15 @@ class Rows:
         return values
 
 
-def link_plans(app: Flask, source: Source, application: Application) -> Iterator[Plan]:
+def link_plans(
+    app: Flask, source: Source, application: Application, ids: UserIds
+) -> Iterator[Plan]:
     """Yield the plans of tables that replace the model between two others."""
     models = json_models.of(app)
     tables = {definition.table for definition in models.definitions.values()}
     names = {definition.table: definition.name for definition in models.stored}
     names["users"] = models.users.name if models.users else "User"
+    of_users = {each.name for each in models.of_users}
     for table in app_metadata.of(app).sorted_tables:
         keys = list(table.primary_key.columns)
         if table.name in {*tables, "users"} or len(keys) != 2:
@@ -110,7 +133,12 @@ def link_plans(app: Flask, source: Source, application: Application) -> Iterator
         for name in ("".join(ends), "".join(reversed(ends))):
             model = source_model(application, name, _foreign_keys(ends))
             if name not in application.models and source.holder(model):
-                yield _link_plan(model, table, dict(zip(keys, _foreign_keys(ends), strict=True)))
+                properties = _foreign_keys(ends)
+                users = {
+                    name: end for name, end in zip(properties, ends, strict=True) if end in of_users
+                }
+                names_of_keys = dict(zip(keys, properties, strict=True))
+                yield _link_plan(model, table, names_of_keys, Keys(ids, users, {}))
 
 
 def _foreign_keys(models: Iterable[str]) -> list[str]:
@@ -118,10 +146,13 @@ def _foreign_keys(models: Iterable[str]) -> list[str]:
     return [f"{name[:1].lower()}{name[1:]}Id" for name in models]
 
 
-def _link_plan(model: SourceModel, table: Table, names: Mapping[Column[Any], str]) -> Plan:
+def _link_plan(
+    model: SourceModel, table: Table, names: Mapping[Column[Any], str], keys: Keys
+) -> Plan:
     """Return the plan of a table between two models; `names` are those of its keys in LoopBack."""
 
     def convert(row: Row) -> Values:
+        row = keys.replace(row)
         given: Mapping[str, object] = {_plain(name): value for name, value in row.items()}
         values: Values = {}
         for column, name in names.items():

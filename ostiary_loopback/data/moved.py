@@ -127,6 +127,7 @@ class Journal:
 
     def __init__(self, folder: Path, source: str) -> None:
         self.moved = Moved()
+        self.folder = folder
         self._source = source
         self._path = folder / "journal.json"
         # With an empty name, SQLite keeps the database in a temporary file.

@@ -1,26 +1,28 @@
 """Moving the rows of a LoopBack application into the database of an app."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, tzinfo
 from pathlib import Path
-from typing import Any
 
 from flask import Flask
 
+from app.definitions.definition import Definition
 from app.definitions.reading import json_models
-from ostiary_loopback.application import Application
+from app.users.user_models import FIRST, user_models
+from ostiary_loopback.application import Application, as_mapping
 
 from .batches import Mover
 from .identities import identities
-from .models import link_plans, model_plans
+from .models import link_plans, model_plans, user_keys
 from .moved import IMPORTANT, Journal, Moved
-from .roles import USER, Roles
+from .roles import Roles
 from .source_models import SourceModel, source_model
 from .sources.base import Source
 from .sources.opening import open_source
 from .tokens import Tokens
 from .unchecked import list_unchecked
+from .user_ids import Keys, UserIds
 from .users import Keep, Users
 
 # The folder in the project folder with the journal and the refused rows.
@@ -78,47 +80,79 @@ class _Move:
         self._moved = journal.moved
         self._zone = zone
         self._mover = Mover(source, journal)
-        declared = json_models.of(app).users
-        self._users = declared.name if declared else "User"
+        declared = json_models.of(app).of_users
+        # The models of users, by `principal_type`.
+        self._users = {
+            name: self._source_of(model, declared)
+            for name, model in (
+                (user.principal_type, user.name) for user in user_models.of(app).values()
+            )
+        }
+        if not declared:
+            self._users = {FIRST: source_model(application, "User")}
+        self._ids = UserIds([*self._users.values()], journal.folder)
 
     def run(self, keep: Keep | None, with_tokens: bool) -> None:
         """Move users, then the rows that belong to them, and then those of models."""
-        users = source_model(self._application, self._users, self._user_keys())
-        if self._source.holder(users) and not self._moved.of(users.name).is_done:
-            plan = Users(self._app, users, self._zone, keep, self._moved).plan(self._source)
-            self._mover.move(plan)
+        self._ids.allot(self._source, self._moved)
+        for principal_type, users in self._users.items():
+            if self._source.holder(users) and not self._moved.of(users.name).is_done:
+                self._move_users(principal_type, users, keep)
         self._move_roles()
         if with_tokens:
             self._move_tokens()
         for model in self._extending("UserIdentity"):
-            self._mover.move(identities(self._app, model, self._zone))
-        for plan in model_plans(self._app, self._application, self._zone, self._moved):
+            owners = self._owner_of(model)
+            self._mover.move(identities(self._app, model, self._ids, owners, self._zone))
+        plans = model_plans(self._app, self._application, self._ids, self._zone, self._moved)
+        for plan in plans:
             if self._source.holder(plan.model):
                 self._mover.move(plan)
-        for plan in link_plans(self._app, self._source, self._application):
+        for plan in link_plans(self._app, self._source, self._application, self._ids):
             self._mover.move(plan)
         list_unchecked(self._app, self._journal)
         self._report_others(with_tokens)
 
-    def _user_keys(self) -> list[str]:
-        declared = json_models.of(self._app).users
-        return list(declared.properties) if declared else []
+    def _source_of(self, name: str, declared: Sequence[Definition]) -> SourceModel:
+        """Return a model of users, with the properties that its relations add."""
+        keys = next((list(each.properties) for each in declared if each.name == name), [])
+        return source_model(self._application, name, keys)
 
-    def _principals(self) -> set[str]:
-        return {USER, self._users}
+    def _move_users(self, principal_type: str, model: SourceModel, keep: Keep | None) -> None:
+        declared = {each.name: each for each in json_models.of(self._app).of_users}
+        definition = declared.get(model.name)
+        keys = (
+            user_keys(self._app, definition, self._ids) if definition else Keys(self._ids, {}, {})
+        )
+        users = Users(
+            *(self._app, model, principal_type, self._ids, keys),
+            *(self._zone, keep, self._moved),
+        )
+        self._mover.move(users.plan(self._source))
+
+    def _owner_of(self, identity: SourceModel) -> str:
+        """Return the model of users to which identities at providers belong."""
+        model = self._application.models.get(identity.name)
+        relations = as_mapping(model.config.get("relations")) if model else {}
+        relations = {**(model.mapping("relations") if model else {}), **relations}
+        target = as_mapping(relations.get("user")).get("model")
+        return self._ids.model_of(target) or self._users[FIRST].name
 
     def _move_roles(self) -> None:
         roles = Roles(self._source, self._journal)
         for model in self._extending("Role"):
             roles.move(model)
         for model in self._extending("RoleMapping"):
-            self._mover.move(roles.mappings(model, self._principals()))
+            self._mover.move(roles.mappings(model, self._ids))
 
     def _move_tokens(self) -> None:
-        options: dict[str, Any] = dict(source_model(self._application, self._users).settings or {})
-        allows_eternal = options.get("allowEternalTokens") is True
+        eternal = {
+            users.name
+            for users in self._users.values()
+            if (users.settings or {}).get("allowEternalTokens") is True
+        }
         for model in self._extending("AccessToken"):
-            tokens = Tokens(model, self._principals(), allows_eternal, self._zone, self._moved)
+            tokens = Tokens(model, self._ids, eternal, self._zone, self._moved)
             self._mover.move(tokens.plan())
 
     def _extending(self, root: str) -> Iterator[SourceModel]:
@@ -139,11 +173,14 @@ class _Move:
             reason = reasons.get(model.root, "the project has no such table")
             if model.root == "User":
                 reason = (
-                    f"accounts here are those of {self._users}: merge them in the source, and"
+                    f"accounts here are those of {self._names()}: merge them in the source, and"
                     " import again, or these users cannot log in"
                 )
             kind = IMPORTANT if model.root == "ACL" else "not moved"
             self._moved.add(name, kind, f"rows: {reason}", count=count)
+
+    def _names(self) -> str:
+        return " and ".join(model.name for model in self._users.values())
 
 
 def _digest(text: str) -> str:

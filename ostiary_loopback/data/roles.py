@@ -1,6 +1,5 @@
 """Roles and role mappings."""
 
-from collections.abc import Collection
 from typing import cast
 
 from sqlalchemy import Table, insert, select
@@ -15,11 +14,11 @@ from .batches import Plan, Values, continue_ids
 from .moved import Journal, Refused
 from .source_models import SourceModel
 from .sources.base import Row, Source
+from .user_ids import UserIds
 from .values import InvalidValue, to_id
 
 ROLE = "ROLE"
 APPLICATIONS = ("APP", "APPLICATION")
-USER = "USER"
 
 
 class Roles:
@@ -78,8 +77,8 @@ class Roles:
         values = {"name": name} | ({} if role_id is None else {"id": role_id})
         return db.session.scalars(insert(Role).values(values).returning(Role.id)).one()
 
-    def mappings(self, model: SourceModel, users: Collection[str]) -> Plan:
-        """Return the plan of role mappings; `users` are their names in `principalType`."""
+    def mappings(self, model: SourceModel, ids: UserIds) -> Plan:
+        """Return the plan of role mappings of users with these ids."""
 
         def convert(row: Row) -> Values:
             kind = str(row.get("principalType") or "")
@@ -87,12 +86,13 @@ class Roles:
                 raise Refused("is of a nested role (principalType ROLE)")
             if kind in APPLICATIONS:
                 raise Refused("is of an application (principalType APP)")
-            if kind not in users:
+            users = ids.model_of(kind) if kind else None
+            if users is None:
                 raise Refused("is of another principalType than the users")
             role_id = self._ids.get(str(row.get("roleId")))
             if role_id is None:
                 raise Refused("roleId refers to a role that does not exist")
-            user_id = to_id(app_id_form(), row.get("principalId"))
+            user_id = ids.find(users, row.get("principalId"))
             if user_id is None:
                 raise Refused("has no principalId")
             return {"user_id": user_id, "role_id": role_id}

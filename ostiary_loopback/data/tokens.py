@@ -7,7 +7,6 @@ from typing import cast
 from flask import current_app
 from sqlalchemy import Table
 
-from app.database.ids import app_id_form
 from app.times import now
 from app.users.models import AccessToken, new_token_values, token_digest
 
@@ -16,7 +15,8 @@ from .fields import NOTE
 from .moved import LeftOut, Moved, Refused
 from .source_models import SourceModel
 from .sources.base import Row
-from .values import to_id, to_number, to_text, to_time
+from .user_ids import UserIds
+from .values import to_number, to_text, to_time
 
 # Seconds that a token without a ttl is valid in LoopBack.
 USUAL_TTL = 1209600.0
@@ -34,15 +34,15 @@ class Tokens:
     def __init__(
         self,
         model: SourceModel,
-        users: Collection[str],
-        allows_eternal: bool,
+        ids: UserIds,
+        eternal: Collection[str],
         zone: tzinfo,
         moved: Moved,
     ) -> None:
-        """`users` are the values of `principalType` for users, which may also be empty."""
+        """`eternal` are the models of users whose tokens may never expire."""
         self._model = model
-        self._users = users
-        self._allows_eternal = allows_eternal
+        self._ids = ids
+        self._eternal = eternal
         self._zone = zone
         self._moved = moved
         self._now = now()
@@ -69,31 +69,32 @@ class Tokens:
         if not isinstance(value, str) or not value:
             raise Refused("has no value")
         to_text(None, value)
-        self._check(row)
-        user_id = to_id(app_id_form(), row.get("userId"))
+        model = self._check(row)
+        user_id = self._ids.find(model, row.get("userId"))
         if user_id is None:
             raise Refused("has no user")
         created = to_time(self._zone, row.get("created") or "")
         if created is None:
             raise Refused("has no time of creation")
-        ttl, expires_at = self._life(row, created)
+        ttl, expires_at = self._life(row, created, model)
         times = {"created": created, "expires_at": expires_at}
         return new_token_values(value, ttl, user_id=user_id, **times)
 
-    def _check(self, row: Row) -> None:
-        """Refuse tokens with restricted scopes, and those that are not of users."""
-        kind, scopes = row.get("principalType"), row.get("scopes")
-        if kind and str(kind) not in self._users:
+    def _check(self, row: Row) -> str:
+        """Return the model of the user; refuse tokens with scopes, and those of nobody."""
+        model, scopes = self._ids.model_of(row.get("principalType")), row.get("scopes")
+        if model is None:
             raise Refused("is of another principalType than the users")
         if scopes and scopes not in ([DEFAULT_SCOPE], f'["{DEFAULT_SCOPE}"]', "[]"):
             raise Refused("has scopes, which tokens have for mails only")
+        return model
 
-    def _life(self, row: Row, created: datetime) -> tuple[float, datetime]:
+    def _life(self, row: Row, created: datetime, model: str) -> tuple[float, datetime]:
         """Return the ttl and the time of expiry, both within TOKEN_MAX_TTL."""
         given = row.get("ttl")
         ttl = USUAL_TTL if given is None else to_number(given)
         longest = float(current_app.config["TOKEN_MAX_TTL"])
-        if ttl == ETERNAL and not self._allows_eternal:
+        if ttl == ETERNAL and model not in self._eternal:
             raise LeftOut("have the ttl -1, which LoopBack refuses without allowEternalTokens")
         if ttl <= 0 and ttl != ETERNAL:
             raise LeftOut("have an invalid ttl")

@@ -14,14 +14,16 @@ from app.database.ids import app_id_form
 from app.errors import ValidationError
 from app.times import now
 from app.users.accounts.registration import identifying_columns
-from app.users.models import user_model, user_properties
+from app.users.models import user_model
 from app.users.passwords.hashing import hash_problem
+from app.users.user_models import user_models
 
 from .batches import BATCH, Plan, Values
 from .fields import NOTE, Fields
 from .moved import Moved, Refused
 from .source_models import SourceModel
 from .sources.base import Row, Source
+from .user_ids import Keys, UserIds
 from .values import InvalidValue, to_boolean, to_id, to_text, to_time
 
 Keep = Literal["newest", "oldest"]
@@ -48,14 +50,26 @@ class Users:
     """Converts users; of those with the same email or username, at most one is kept."""
 
     def __init__(
-        self, app: Flask, model: SourceModel, zone: tzinfo, keep: Keep | None, moved: Moved
+        self,
+        app: Flask,
+        model: SourceModel,
+        principal_type: str,
+        ids: UserIds,
+        keys: Keys,
+        zone: tzinfo,
+        keep: Keep | None,
+        moved: Moved,
     ) -> None:
         self._model = model
+        self._principal_type = principal_type
+        self._ids = ids
+        self._keys = keys
         self._zone = zone
         self._keep = keep
         self._moved = moved
-        self._fields = Fields(model.name, user_properties.of(app), zone, moved)
-        self._names = {own.column_name: own.name for own in user_properties.of(app)}
+        properties = user_models.of(app)[principal_type].properties
+        self._fields = Fields(model.name, properties, zone, moved)
+        self._names = {own.column_name: own.name for own in properties}
         self._duplicates: set[str] = set()
 
     def plan(self, source: Source) -> Plan:
@@ -69,16 +83,16 @@ class Users:
 
     def _convert(self, row: Row) -> Values:
         given = self._id(row)
-        user_id = to_id(app_id_form(), given)
+        user_id = self._ids.find(self._model.name, given)
         if user_id is None:
             raise Refused("has no id")
-        names = _names(row)
+        names = _names(row, self._principal_type)
         if str(given) in self._duplicates:
             if self._keep:
                 raise Refused("its email or username is that of a user who is kept")
             raise Refused("its email or username is that of another user too: --keep chooses one")
         self._fields.count_unknown(row, NAMES | {self._model.id_name}, given)
-        own = self._fields.convert(row, given)
+        own = self._fields.convert(self._keys.replace(row), given)
         return {
             "id": user_id,
             **names,
@@ -116,7 +130,7 @@ class Users:
         for number, (_, row) in enumerate(source.rows(self._model)):
             try:
                 to_id(app_id_form(), self._id(row))
-                columns = _names(row)
+                columns = _names(row, self._principal_type)
                 created = _created(row, self._model.id_name, self._zone)
             except (Refused, InvalidValue):
                 continue
@@ -127,7 +141,7 @@ class Users:
                     yield number, key, moment, str(self._id(row))
 
 
-def _names(row: Row) -> Values:
+def _names(row: Row, principal_type: str) -> Values:
     """Return the columns that identify a user; raise Refused."""
     email, username, realm = (row.get(name) for name in ("email", "username", "realm"))
     if not email:
@@ -137,6 +151,7 @@ def _names(row: Row) -> Values:
             to_text(None, email),
             to_text(None, username) if username else None,
             to_text(None, realm) if realm else None,
+            principal_type,
         )
     except ValidationError as error:
         messages: dict[str, Any] = error.details["messages"]

@@ -46,7 +46,8 @@ class _Fixtures:
         self._application = application
         self._variables = variables
         self._roles: list[str] = []
-        self._users: list[dict[str, Any]] = []
+        # Users, by the name of their model in fixtures.
+        self._users: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self._rows: dict[str, list[JsonObject]] = defaultdict(list)
         self.changes: list[str] = []
 
@@ -55,8 +56,7 @@ class _Fixtures:
         content: dict[str, object] = {}
         if self._roles:
             content["roles"] = list(dict.fromkeys(self._roles))
-        if self._users:
-            content["users"] = self._users
+        content |= self._users
         for name, items in self._rows.items():
             content[name] = {"key": _key(items), "rows": items}
         return content
@@ -74,7 +74,8 @@ class _Fixtures:
         if name == ROLE and isinstance(row.get("name"), str):
             self._roles.append(row["name"])
         elif self._is_user(model) and isinstance(row.get("email"), str):
-            self._users.append(_user(row, self._variables))
+            is_first = model is users_model(self._application)
+            self._users["users" if is_first else name].append(_user(row, self._variables))
         elif model and model.definition and not self._is_user(model) and not expressions(row):
             path = f"{name}.{len(self._rows[name])}"
             self._rows[name].append(without_secrets(row, path, self._variables))
@@ -90,7 +91,8 @@ class _Fixtures:
     def grant(self, finding: Finding, granted: Sequence[Grant]) -> None:
         """Give users their roles."""
         for role, row in granted:
-            users = [user for user in self._users if role and row and _is_same(user, row)]
+            known = [user for users in self._users.values() for user in users]
+            users = [user for user in known if role and row and _is_same(user, row)]
             for user in users:
                 user["roles"] = list(dict.fromkeys([*user.get("roles", ()), role]))
             if not users:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from app.definitions.bases import BUILT_IN, CONFIG_KEYS, PERSISTED, PLAIN, SHADOWED, USER
+from app.definitions.bases import BUILT_IN, CONFIG_KEYS, PERSISTED, PLAIN, SHADOWED, TOKEN, USER
 from app.definitions.switches import DISABLED
 from app.problems import Problems
 from app.properties.declaration import Declaration
@@ -20,7 +20,7 @@ from ostiary_loopback.repairs import repair
 from .files import ProjectFile
 from .names import other_names, with_other_names
 from .paths import USERS, other_plurals
-from .settings import id_type, users_model
+from .settings import id_type, owner_of_tokens, users_model, users_models
 from .validations import translate_validations
 
 JsonObject = Mapping[str, Any]
@@ -230,7 +230,7 @@ def resource_name(application: Application, name: str) -> str:
     if model is None or not model.definition or not model.data_source:
         return ""
     if application.is_user(model):
-        return USERS if model is users_model(application) else ""
+        return USERS if model is users_model(application) else model.plural
     if name in SHADOWED or not has_rows(application, model):
         return ""
     other = other_plurals(application).get(name)
@@ -251,7 +251,20 @@ def config_file(application: Application, found: Sequence[Finding]) -> ProjectFi
 def _entries(
     application: Application, found: Sequence[Finding]
 ) -> Iterator[tuple[str, JsonObject]]:
+    several = [model for model in users_models(application) if model.data_source]
+    first = users_model(application) if len(several) > 1 else None
+    if first and TOKEN not in application.models:
+        yield TOKEN, _with_owner({"public": False}, first)
     for name, model in application.models.items():
-        entry = {key: model.config[key] for key in CONFIG_KEYS if key in model.config}
+        entry: JsonObject = {key: model.config[key] for key in CONFIG_KEYS if key in model.config}
         if model.config and (model.definition or name in BUILT_IN):
+            if first and name == TOKEN and not owner_of_tokens(application):
+                entry = _with_owner(entry, first)
             yield name, with_other_names(entry, other_names(application, model, found))
+
+
+def _with_owner(entry: JsonObject, users: Model) -> JsonObject:
+    """Return the entry of access tokens, whose relation `user` names the first model of users."""
+    relations = as_mapping(entry.get("relations"))
+    owner = {"type": "belongsTo", **as_mapping(relations.get("user")), "model": users.name}
+    return {**entry, "relations": {**relations, "user": owner}}

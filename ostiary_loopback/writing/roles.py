@@ -10,7 +10,7 @@ from ostiary_loopback.javascript.finding import Membership, Value, ValueKind
 
 from .models import resource_name
 from .python import literal
-from .settings import id_type, users_model
+from .settings import id_type, users_model, users_models
 
 # The constants that a column of a type is compared with.
 CONSTANTS = {"string": (str,), "boolean": (bool,), "number": (int, float)}
@@ -99,10 +99,11 @@ def _fits(application: Application, model: Model, column: _Column | None, value:
     if value.kind == ValueKind.ROW:
         own = _column(application, model.name, value.value)
         return own == column and (column.type in SIMPLE or column.model is not None)
-    of = users_model(application) if value.kind == ValueKind.CALLER else model
+    is_caller = value.kind == ValueKind.CALLER
+    of = users_model(application) if is_caller else model
     if of is None or _has_other_id(of):
         return False
-    if column.type == "number":
+    if column.type == "number" and not (is_caller and len(users_models(application)) > 1):
         return id_type(application, of) == "integer"
     return column == _Column("key", of.name)
 

@@ -8,6 +8,7 @@ from marshmallow import ValidationError
 
 from app.datasources.connectors import MAIL as CONNECTOR_OF_MAIL
 from app.datasources.connectors import mail_urls
+from app.definitions.bases import TOKEN as ACCESS_TOKEN
 from app.definitions.bases import USER
 from app.rest.shared_methods import ALIASES
 from app.settings import SettingsSchema
@@ -121,10 +122,35 @@ def _root(application: Application) -> Iterator[Setting]:
 
 
 def users_model(application: Application) -> Model | None:
-    """Return the model of the users of an application: one that extends User, or User itself."""
+    """Return the first model of users of an application: one that extends User, or User itself.
+
+    Of several, it is the one that access tokens belong to, or else the first public one that no
+    other extends.
+    """
+    extending = users_models(application)
+    names = {model.name: model for model in extending}
+    bases = {model.base for model in extending}
+    leaves = [model for model in extending if model.name not in bases]
+    public = [model for model in leaves if model.is_public]
+    owner = names.get(owner_of_tokens(application))
+    return owner or next(iter(public or leaves or extending), application.models.get(USER))
+
+
+def users_models(application: Application) -> list[Model]:
+    """Return the models that extend User, those with rows first."""
     extending = list(filter(application.is_user, application.models.values()))
-    public = [model for model in extending if model.is_public]
-    return next(iter(public or extending), application.models.get(USER))
+    return sorted(extending, key=lambda model: not model.data_source)
+
+
+def owner_of_tokens(application: Application) -> str:
+    """Return the model that the relation `user` of access tokens names; empty if it names none."""
+    for model in application.models.values():
+        if ACCESS_TOKEN in application.bases(model.name):
+            for relations in (model.config.get("relations"), model.mapping("relations")):
+                named = as_mapping(as_mapping(relations).get("user")).get("model")
+                if isinstance(named, str):
+                    return named
+    return ""
 
 
 def id_type(application: Application, model: Model | None) -> str:

@@ -78,6 +78,22 @@ FOOD_BANK = [
         },
     },
 ]
+# Models whose types, calls or paths are named like others, or like what JavaScript has itself.
+ODD = [
+    *({"name": name} for name in ("Book", "BookCreate", "BookFilter", "Awaited", "Uint8Array")),
+    {"name": "book-item", "http": {"path": "shop/items"}},
+    {"name": "bookItem", "sqlite3": {"table": "others"}, "postgresql": {"table": "others"}},
+    {
+        "name": "Thing",
+        "plural": "__proto__",
+        "properties": {"__proto__": "string", "class": "string", "constructor": "string"},
+        "relations": {
+            "new": {"type": "belongsTo", "model": "Book", "foreignKey": "newId"},
+            "then": {"type": "belongsTo", "model": "Book", "foreignKey": "thenId"},
+            "toString": {"type": "hasMany", "model": "Book", "foreignKey": "thingId"},
+        },
+    },
+]
 REMOTE = {
     "geo": {
         "connector": "rest",
@@ -125,7 +141,10 @@ def everything(folder: Path) -> dict[str, Any]:
         "EMAIL_CHANGE": "confirmed",
         "PERSONAL_TOKENS": {},
         "IDEMPOTENCY_TTL": 3600,
-        "PROVIDERS": {"github": {"clientID": "id", "clientSecret": "secret"}},
+        "PROVIDERS": {
+            "github": {"clientID": "id", "clientSecret": "secret"},
+            "test": {"issuer": "http://127.0.0.1:9", "clientID": "id", "clientSecret": "secret"},
+        },
     }
 
 
@@ -156,6 +175,7 @@ def documents(folder: Path) -> dict[str, Any]:
             **library.SETTINGS,
         },
         "food_bank": lambda place: write_models(place, FOOD_BANK),
+        "odd": lambda place: write_models(place, ODD),
         "everything": everything,
     }
     return {name: document(folder / name, settings) for name, settings in made.items()}

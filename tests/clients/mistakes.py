@@ -72,6 +72,23 @@ MISTAKES = [
         "'nam' does not exist in type 'Where<AuthorModel>'",
     ),
     Mistake(
+        "condition_in_a_scope_beside_a_right_one",
+        "await api.books.find("
+        '{ include: [{ relation: "author", scope: { where: { name: "a", nam: 1 } } }] });',
+        "Type '1' is not assignable to type '1 & NoSuchName'",
+    ),
+    Mistake(
+        "key_of_a_scope_within_a_scope",
+        'await api.authors.find({ include: [{ relation: "books", scope: { include: ['
+        '{ relation: "author", scope: { limt: 1, skip: 0 } }] } }] });',
+        "Type '1' is not assignable to type '1 & NoSuchName'",
+    ),
+    Mistake(
+        "key_of_an_include",
+        'await api.books.find({ include: [{ relation: "author", scop: 1 }] });',
+        "Type '1' is not assignable to type '1 & NoSuchName'",
+    ),
+    Mistake(
         "fields",
         'await api.books.find({ fields: ["titel"] });',
         """Type '"titel"' is not assignable""",

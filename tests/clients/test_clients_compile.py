@@ -1,16 +1,19 @@
 """Clients compile under the strict options of TypeScript, and wrong uses of them do not."""
 
+import subprocess
+
 import pytest
 
 from app.clients import runtime
 from tests.support.programs import require
 from tools import client_runtime
 
+from .conftest import PACKAGES
 from .mistakes import MISTAKES
 
 pytestmark = pytest.mark.live
 
-CLIENTS = ("shop", "library", "food_bank", "everything")
+CLIENTS = ("shop", "library", "food_bank", "odd", "everything")
 # Bytes of a client's code without types, comments and indentation, and without the table of calls.
 MOST_CODE = 12_000
 
@@ -20,6 +23,15 @@ def test_clients_and_programs_compile(compiled):
 
     assert wrong == {}
     assert all((compiled.folder / "built" / "clients" / f"{name}.js").exists() for name in CLIENTS)
+
+
+def test_a_client_compiles_without_strict_checks(compiled):
+    options = "--noEmit --strict false --target es2022 --module nodenext --lib es2022,dom"
+    compiler = PACKAGES / "node_modules" / ".bin" / "tsc"
+    command = [compiler, *options.split(), "document.ts", "loose.ts"]
+    done = subprocess.run(command, cwd=compiled.folder, capture_output=True, text=True, check=False)
+
+    assert done.stdout == ""
 
 
 def test_wrong_uses_fail_with_the_error_expected(compiled):

@@ -3,15 +3,19 @@
 import json
 import shutil
 import subprocess
+from urllib.parse import urlsplit
 
 import pytest
 
-from tests.conftest import PASSWORD
+from tests.conftest import PASSWORD, Api
+from tests.oauth.provider import serve_provider
 from tests.support.live import serve_app
 from tests.support.ports import free_port
+from tests.support.second_factors import enrol
 from tests.support.shop import JSON, Shops
 
 from .applications import everything, served
+from .hostile import hostile_service
 from .unreliable import unreliable_service
 
 pytestmark = pytest.mark.live
@@ -81,8 +85,8 @@ def run_in_node(built, program, *values):
 
 
 @pytest.fixture
-def run_in_browser(compiled, browser):
-    """Return a function that runs a program in a page of a service with a strict policy."""
+def page(compiled, browser):
+    """A page of any service, with a strict policy, whose scripts are the compiled programs."""
     with browser.new_context() as context:
         page = context.new_page()
         # A call that hangs ends with an error.
@@ -91,22 +95,33 @@ def run_in_browser(compiled, browser):
         page.on("pageerror", lambda error: problems.append(str(error)))
 
         def serve(route):
-            path = compiled.folder / "built" / route.request.url.partition("/program/")[2]
+            file = urlsplit(route.request.url).path.removeprefix("/program/")
+            path = compiled.folder / "built" / file
             kind = "text/javascript" if path.suffix == ".js" else "text/html"
             text = path.read_text() if path.suffix == ".js" else PAGE
             headers = {"Content-Security-Policy": POLICY, "Content-Type": kind}
             route.fulfill(body=text, headers=headers)
 
         page.route("**/program/**", serve)
+        yield page
+        assert problems == []
 
-        def run(url, program, *values):
-            page.goto(f"{url}/program/page")
-            call = f"async (values) => (await import('/program/{program}.js')).run(...values)"
-            seen = page.evaluate(call, list(values))
-            assert problems == []
-            return seen
 
-        yield run
+def run_program(page, program, *values):
+    """Run a program in a page; return what it has seen."""
+    call = f"async (values) => (await import('/program/{program}.js')).run(...values)"
+    return page.evaluate(call, list(values))
+
+
+@pytest.fixture
+def run_in_browser(page):
+    """Return a function that runs a program in a page of a service."""
+
+    def run(url, program, *values):
+        page.goto(f"{url}/program/page")
+        return run_program(page, program, *values)
+
+    return run
 
 
 def check_shop(seen, email):
@@ -171,6 +186,7 @@ def test_calls_that_are_safe_are_repeated_and_none_waits_for_ever(compiled):
     assert seen["repeated"] == [2, ""]
     assert seen["refused"] == [503, "TOO_MANY_REQUESTS", 0]
     assert seen["repeatable"] == [2, ""]
+    assert seen["ignored"] == [503, "TOO_MANY_REQUESTS", 0]
     assert seen["far"] == [503, "TOO_MANY_REQUESTS", 3600]
     assert seen["broken"] == [500, "TOO_MANY_REQUESTS", None]
     assert seen["slow"] == [0, "TIMEOUT", None]
@@ -178,6 +194,66 @@ def test_calls_that_are_safe_are_repeated_and_none_waits_for_ever(compiled):
     assert seen["closed"] == [0, "NETWORK_ERROR", None]
     assert seen["odd"] == [[200, None, None], [502, None, None]]
     assert seen["pages"] == [[1, ""], [2, "skip=1"]]
+
+
+def test_a_client_survives_a_hostile_service_and_storage(compiled):
+    with hostile_service() as other, hostile_service() as server:
+        server.other = other.url
+        seen = run_in_node(compiled.folder / "built", "hostile", f"{server.url}/api")
+
+    # No redirect is followed, so that no other service gets the token or the body.
+    assert seen["moved"] == [[0, "NETWORK_ERROR"]] * 3
+    assert other.calls == {}
+    assert server.calls["/products"] == 2
+    # Dates of `Retry-After`: one that is past, and one that is far.
+    assert seen["dated"] == [{}, [503, ""]]
+    assert (seen["stopped"].split(":")[0], seen["waited"]) == ("AbortError", True)
+    # The link to the next page leads to the same page.
+    assert (seen["pages"], seen["html"]) == ([[1], [1]], [200, None])
+    assert seen["values"] == [
+        {"filter": ['{"where":{"created":"1970-01-01T00:00:00.000Z"}}']},
+        "TypeError: title is undefined.",
+        "TypeError: title is undefined.",
+        "TypeError: id is undefined.",
+        "TypeError: title is NaN.",
+        "TypeError: Do not know how to serialize a BigInt",
+        "TypeError: [object Object] is no id.",
+        {"filter": ["{}"]},
+    ]
+    # In a form, lists and objects are JSON, and dates are texts.
+    assert seen["form"] == {
+        "title": "a",
+        "tags": '["b","c"]',
+        "size": '{"height":1}',
+        "at": "1970-01-01T00:00:00.000Z",
+        "file": "x",
+    }
+    assert seen["polluted"] == [["__proto__", "id"], None]
+    assert seen["refused"] == {
+        "calls": [[401, "INVALID_TOKEN"]] * 3,
+        "once": 1,
+        "again": 2,
+        "kept": ["new", 0],
+        "loggedOut": None,
+    }
+    assert seen["storage"] == ["a token"] * 6
+
+
+def test_odd_names_have_calls(compiled):
+    with hostile_service() as server:
+        seen = run_in_node(compiled.folder / "built", "odd", f"{server.url}/api")
+
+    assert seen == {
+        "thing": False,
+        "related": [{}, {}],
+        "many": {"filter": ['{"where":{"id":4}}']},
+        "below": {},
+        "beside": {},
+    }
+    assert set(server.calls) == {
+        *("/__proto__", "/__proto__/1/new", "/__proto__/2/then", "/__proto__/3/toString"),
+        *("/shop/items", "/bookitems"),
+    }
 
 
 def test_a_browser_uploads_with_progress_and_a_cookie(run_in_browser, sqlite_url, api, tmp_path):
@@ -195,3 +271,37 @@ def test_a_browser_uploads_with_progress_and_a_cookie(run_in_browser, sqlite_url
         "bytes": 100_000,
         "token": None,
     }
+
+
+def test_a_browser_logs_in_by_a_provider_and_by_a_second_factor(
+    page, sqlite_url, secrets, tmp_path
+):
+    port = free_port()
+    url = f"http://localhost:{port}"
+    returns = {
+        "successRedirect": "/program/page",
+        "failureRedirect": "/program/page",
+        "failureQueryString": True,
+    }
+    with serve_provider() as provider:
+        provider.reset(secrets)
+        providers = {"test": provider.settings(**returns)}
+        settings = {**everything(tmp_path), "PUBLIC_URL": url, "PROVIDERS": providers}
+        with served(tmp_path, sqlite_url, **settings) as app, serve_app(app, port):
+            page.goto(f"{url}/program/page")
+            anonymous = run_program(page, "provider", "/api")
+            page.goto(anonymous["address"])
+            cookies = {cookie["name"]: cookie["value"] for cookie in page.context.cookies()}
+            secrets.append(cookies["access_token"])
+            device = enrol(Api(app.test_client(use_cookies=False), secrets), secrets[-1])
+            logged_in = run_program(page, "provider", "/api")
+            page.goto(anonymous["address"])
+            half = run_program(page, "provider", "/api")
+            with_factor = run_program(page, "provider", "/api", device.code())
+
+    known = {"address": f"{url}/auth/test", "error": None}
+    seen = {**known, "email": "ada@example.com", "token": None}
+    assert anonymous == {**known, "refused": "AUTHORIZATION_REQUIRED"}
+    assert logged_in == seen
+    assert half == {**anonymous, "error": "SECOND_FACTOR_REQUIRED"}
+    assert with_factor == {**seen, "error": "SECOND_FACTOR_REQUIRED"}

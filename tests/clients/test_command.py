@@ -4,11 +4,13 @@ import json
 import re
 import subprocess
 import sys
+from time import sleep
 
 import pytest
 from click.testing import CliRunner
-from flask import Flask
+from flask import Flask, Response, redirect
 
+from app.clients import cli
 from app.clients.writing import Client
 from ostiary.__main__ import main
 from tests.support.documents import blocks
@@ -18,6 +20,9 @@ from .applications import FOOD_BANK, document, documents, write_models
 
 # The most lines of types for a property of a model, without comments and those of every client.
 LINES_A_PROPERTY = 6
+# An operation of no collection, and a parameter with a value that JSON does not have.
+OPERATION = {"get": {"tags": ["a"], "operationId": "a.b", "responses": {}}}
+NO_NUMBER = {"name": "a", "in": "query", "schema": {"enum": [float("inf")]}}
 
 
 @pytest.fixture
@@ -53,7 +58,6 @@ def test_a_project_writes_and_checks_its_client(folder, sqlite_template):
         command = [ostiary, "client", *arguments]
         return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
-    (folder / "src").mkdir()
     [said] = blocks("docs/client.md", "sh")
     commands = [line.split()[2:] for line in said.splitlines()]
     written, up_to_date = (call(*command) for command in commands)
@@ -81,6 +85,7 @@ def test_what_cannot_be_done_is_said_in_one_sentence(folder, app):
             "nothing to compare": run("typescript", "--check"),
             "nothing there": run("typescript", "--url", "http://127.0.0.1:9/api"),
             "not found": run("typescript", "--url", f"{url}/nowhere"),
+            "no scheme": run("typescript", "--url", url.removeprefix("http://")),
             "no document": run("typescript", "--url", f"{url}/api/openapi.json?x=/openapi.json"),
             "a folder": run("typescript", "--url", f"{url}/api", "--output", "folder"),
             "no file": run("typescript", "--url", f"{url}/api", "--output", "x.ts", "--check"),
@@ -95,7 +100,8 @@ def test_what_cannot_be_done_is_said_in_one_sentence(folder, app):
         "a name": 2,
     }
     assert "there is no project here" in results["no project"].output
-    assert "404" in results["not found"].output
+    assert "the status is 404; --url needs the base path" in results["not found"].output
+    assert "it is no address that begins with https://" in results["no scheme"].output
     assert "folder cannot be written: Is a directory." in results["a folder"].output
     assert "x.ts is not up to date" in results["no file"].output
     assert not any("Traceback" in result.output for result in results.values())
@@ -142,7 +148,7 @@ def test_the_document_of_another_service_is_refused(folder, http, paths):
 
 @pytest.fixture
 def http():
-    """Return a function that serves a document, and returns its address."""
+    """Return a function that serves a document or another answer, and returns its address."""
     app, documents = Flask(__name__), []
 
     @app.get("/openapi.json")
@@ -151,6 +157,85 @@ def http():
 
     with serve_app(app) as url:
         yield lambda document: documents.append(document) or url
+
+
+def slowly():
+    """Send a byte now and then."""
+    for _ in range(100):
+        yield b" "
+        sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (lambda: "<html>", "has no OpenAPI document"),
+        (lambda: b"[" * 200_000, "has no OpenAPI document"),
+        (lambda: (b"", 503), "cannot be read: the status is 503"),
+        (lambda: redirect("/openapi.json"), "cannot be read: it redirects again and again"),
+        (lambda: redirect("file:///etc/passwd"), "cannot be read: it is no address that begins"),
+        (lambda: ("x" * 50, {"Content-Encoding": "gzip"}), "it is not encoded as its headers say"),
+        (lambda: Response(slowly()), "cannot be read: there is no answer within"),
+        (lambda: b" " * 2_000, "has a document of more than 1000 bytes"),
+    ],
+    ids=["a page", "deep", "status", "circle", "file", "encoding", "slow", "long"],
+)
+def test_a_service_that_answers_oddly_is_refused(folder, http, monkeypatch, answer, reason):
+    monkeypatch.setattr(cli, "TIMEOUT", 0.5)
+    if reason.endswith("1000 bytes"):
+        monkeypatch.setattr(cli, "MAX_BYTES", 1000)
+    with Flask(__name__).test_request_context():
+        url = http(answer())
+
+    result = run("typescript", "--url", url.replace("//", "//ada:secret@"))
+
+    assert result.exit_code == 1
+    assert f"{url} " in result.output
+    assert reason in result.output
+    assert len(result.output.splitlines()) == 1
+
+
+@pytest.mark.parametrize("url", ["http://[", "file:///etc/passwd", "x", "//"])
+def test_what_is_no_address_is_refused(folder, url):
+    result = run("typescript", "--url", url)
+
+    assert result.exit_code == 1
+    assert "cannot be read: it is no address that begins with https:// or" in result.output
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"x-login-paths": {"a": "javascript:alert(1)"}},
+        {"x-login-paths": {"a": "//elsewhere.example/login"}},
+        {"x-login-paths": {"a": "\t//elsewhere.example"}},
+        {"tags": [{"name": "a", "x-model": "a", "x-path": "//elsewhere.example"}]},
+        {"paths": {"//elsewhere.example": OPERATION}},
+        {"paths": {"/a b": OPERATION}},
+        {"paths": {"/a/../..": OPERATION}},
+        {"paths": {"/a?b": OPERATION}},
+        {"paths": {"/a": {"get": {**OPERATION["get"], "parameters": [NO_NUMBER]}}}},
+    ],
+)
+def test_a_document_that_leads_elsewhere_is_refused(folder, http, change):
+    url = http({"openapi": "3.1.0", "info": {"title": "a"}, "paths": {"/a": OPERATION}, **change})
+
+    result = run("typescript", "--url", url)
+
+    assert result.exit_code == 1
+    assert "has a document that Ostiary has not written: ValueError: " in result.output
+
+
+def test_half_characters_and_line_ends_are_escaped_or_ignored(folder, http):
+    url = http({"openapi": "3.1.0", "info": {"title": "a \ud800 b"}, "paths": {}})
+
+    made = run("typescript", "--url", url, "--output", "x.ts")
+    (folder / "x.ts").write_bytes((folder / "x.ts").read_bytes().replace(b"\n", b"\r\n"))
+    checked = run("typescript", "--url", url, "--output", "x.ts", "--check")
+
+    assert made.exit_code == 0, made.output
+    assert (folder / "x.ts").read_text().startswith("// The API of a \\ud800 b. ")
+    assert checked.exit_code == 0, checked.output
 
 
 def test_a_client_is_short(tmp_path):
@@ -225,3 +310,10 @@ def test_no_name_of_a_model_or_property_is_code(tmp_path):
     assert json.dumps("*/ alert(2) /*") in text
     assert "export interface PromiseRow {" in text
     assert "export interface OrderItem {" in text
+
+
+def test_calls_are_described_with_the_article_of_their_model(tmp_path):
+    paths = documents(tmp_path)["shop"]["paths"]
+
+    summaries = [paths[f"/{name}/{{id}}"]["delete"]["summary"] for name in ("orders", "users")]
+    assert summaries == ["Delete an order", "Delete a user"]

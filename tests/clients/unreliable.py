@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 # The status of the first answers to each path, and the seconds of `Retry-After`.
 FAILURES = {
     "/api/products": (503, 0),
+    "/api/products/update": (503, 0),
     "/api/orders": (503, 0),
     "/api/reviews": (429, 0),
     "/api/shipments": (503, 3600),

@@ -9,7 +9,7 @@ from openapi_spec_validator import validate
 from app.rest.routing import routed_path
 from tests.support.answers import refusal
 
-from .library import OPEN
+from .library import OPEN, rule
 
 PAGE = {
     "name": "Page",
@@ -125,3 +125,12 @@ def test_an_encoded_slash_separates_nothing(call):
 )
 def test_a_path_is_routed_by_what_the_client_wrote(path, raw, routed):
     assert routed_path(path, raw, "/api") == routed
+
+
+def test_a_path_of_several_segments_is_served_as_it_is_written(serve):
+    item = {"name": "Item", "http": {"path": "shop/newItems"}, "acls": [rule("$everyone")]}
+    api = serve({"item": item})
+
+    for path in ("/shop/newItems", "/Shop/newItems", "/SHOP/newItems/count"):
+        assert api("GET", path).status_code == 200
+    assert "/shop/newItems" in api("GET", "/openapi.json").json["paths"]

@@ -196,7 +196,7 @@ STAFF = {"name": "Staff", "base": "User"}
 NOTE = {"name": "Note", "properties": {"text": "string"}, "acls": OPEN}
 OF_CUSTOMERS = {"user": {"type": "belongsTo", "model": "Customer", "foreignKey": "userId"}}
 EVERY = {"Customer": {}, "Staff": {}}
-# Models beside the two that extend User, `model-config.json`, and what says that users are staff.
+# Models beside the two that extend User, `model-config.json`, and what says which one is the first.
 CHOICES = {
     "access tokens": ({}, {**EVERY, "AccessToken": {"relations": OF_CUSTOMERS}}),
     "a model of tokens": (
@@ -210,16 +210,13 @@ CHOICES = {
 
 @pytest.mark.parametrize("reason", CHOICES)
 @pytest.mark.parametrize("name", ["a", "z"])
-def test_of_two_models_that_extend_user_one_is_used(serve, reason, name):
+def test_of_two_models_that_extend_user_one_is_the_first(serve, reason, name):
     more, config = CHOICES[reason]
     api = serve({name: STAFF, "customer": customer(), **more}, config)
-    app = api.client.application
+    found = json_models.of(api.client.application)
 
-    assert json_models.of(app).users.name == "Customer"
-    assert (
-        f"{name}.json: base: is not served: users are Customer; the relation `user` of AccessToken,"
-        " in model-config.json or in a model that extends AccessToken, says which model users are"
-    ) in warnings(app)
+    assert found.users.name == "Customer"
+    assert found.further_users.keys() == {"Staff"}
 
 
 def test_two_models_that_extend_user_alike_stop_the_start(make_app, write_models):
@@ -229,7 +226,7 @@ def test_two_models_that_extend_user_alike_stop_the_start(make_app, write_models
 
     assert str(raised.value).splitlines()[1:] == [
         "  customer.json: base: Customer and Staff extend User: the relation `user` of AccessToken,"
-        " in model-config.json or in a model that extends AccessToken, says which model users are"
+        " in model-config.json or in a model that extends AccessToken, says which one is the first"
     ]
 
 

@@ -425,6 +425,7 @@ def test_every_relation_is_included_by_one_statement(clinic):
     ("relation", "problem"),
     [
         (belongs_to("nowhere", "owner_id"), "there is no model nowhere"),
+        (belongs_to("Users", "owner_id"), "there is no model Users; did you mean 'users'"),
         (belongs_to("users", "user_id"), "Todo has no attribute user_id"),
         (has_many("users", "todo_id"), "User has no attribute todo_id"),
         (references_many("nowhere", "ids"), "there is no model nowhere"),

@@ -13,12 +13,12 @@ from sqlalchemy import ColumnElement, Table, inspect, select
 from sqlalchemy.orm import registry
 
 from app import errors
-from app.access.policy import strong_kinds
+from app.access.policy import principal_types, strong_kinds
 from app.access.roles import MAX_ROLE_LENGTH, Role, RoleMapping
 from app.access.rules import READ
 from app.admin.calls import FILTER_ERRORS, call
 from app.database.session import db
-from app.fields.base import Schema, Timestamp
+from app.fields.base import Schema, Text, Timestamp
 from app.ids import Id
 from app.rest.collection import Collection, served_collections
 from app.rest.requests.parameters import read_parameter
@@ -26,7 +26,7 @@ from app.rest.resource import Resource
 from app.rest.views.lists import respond_objects
 from app.rest.views.serialization import serialize
 from app.users.accounts import lookup
-from app.users.models import User
+from app.users.models import MAX_PRINCIPAL_TYPE, User
 from app.users.resource import users_collection
 from app.users.sessions.tokens import count_sessions
 
@@ -55,17 +55,18 @@ DETAILED = {
 
 def init_app(app: Flask) -> None:
     """Register the resource of users in admin calls, with properties hidden elsewhere."""
-    Collection(_resource(served_collections.of(app)["users"].resource), app.config).add_to(app)
+    users, has_types = served_collections.of(app)["users"], len(principal_types.of(app)) > 1
+    Collection(_resource(users.resource, has_types), app.config).add_to(app)
 
 
-def _resource(users: Resource) -> Resource:
-    """Return a resource without endpoints for the rows of users."""
+def _resource(users: Resource, has_types: bool) -> Resource:
+    """Return a resource without endpoints for the rows of users of all models."""
     return Resource(
         name=LISTED_USERS,
         singular="user",
         description="A user, with roles.",
         model=_mapped(inspect(users.model).local_table),
-        schema=_schema(users.schema),
+        schema=_schema(users.schema, has_types),
         # No rule allows any caller a method of this resource.
         rules=lambda _settings: [],
         is_public=False,
@@ -85,16 +86,18 @@ def _mapped(table: Table) -> type[Any]:
 
 
 @lru_cache(maxsize=4)
-def _schema(base: type[Schema]) -> type[Schema]:
+def _schema(base: type[Schema], has_types: bool) -> type[Schema]:
     """Return the schema of users with properties that are hidden elsewhere.
 
     Apps with the same base share it.
     """
-    own = {
+    own: dict[str, fields.Field[Any]] = {
         "disabled": Timestamp(attribute="disabled_at", dump_only=True),
         # Filled in for a whole page, as it is stored in another table.
         "roles": fields.List(fields.String(), dump_only=True, metadata={"examples": [["support"]]}),
     }
+    if has_types:
+        own["principalType"] = Text(MAX_PRINCIPAL_TYPE, attribute="principal_type", dump_only=True)
     meta = type("Meta", (base.Meta,), {"register": False})
     return type("ListedUserSchema", (base,), {**own, "Meta": meta})
 

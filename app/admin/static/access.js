@@ -66,6 +66,12 @@ export function rolePath(userId, role) {
 }
 
 /** Return the path of a user in the API. */
-export function userPath(id, rest = "") {
-  return `/${page.users}/${encodeURIComponent(id)}${rest}`;
+export function userPath(user, rest = "") {
+  const users = page.userModels[user.principalType]?.path ?? page.users;
+  return `/${users}/${encodeURIComponent(user.id)}${rest}`;
+}
+
+/** Return the model of a user, of which there may be several. */
+export function modelOf(user, { model }) {
+  return model(page.userModels[user.principalType]?.resource ?? "users");
 }

@@ -28,7 +28,7 @@ export function NewUser() {
   const required = properties.filter(({ isRequired }) => isRequired);
   const others = properties.filter(({ isRequired }) => !isRequired);
   const create = async (body) => {
-    const made = (await call("POST", `/${page.users}`, { body })).body;
+    const made = (await call("POST", `/${page.userModels[""]?.path ?? page.users}`, { body })).body;
     notify(`Created ${made.email}.`);
     askBeforeLeaving(false);
     go(viewOfRow(admin, USERS, made.id) ?? ["users"]);
@@ -37,6 +37,6 @@ export function NewUser() {
     <section class="card">
       <${RecordForm} properties=${[...required, ...others]} row=${{}} isNew=${true} label="New user" submit="Create" onSave=${create} onChange=${setValues} />
     </section>
-    <${Curl} verb="POST" path=${`/${page.users}`} body=${values} />
+    <${Curl} verb="POST" path=${`/${page.userModels[""]?.path ?? page.users}`} body=${values} />
   <//>`;
 }

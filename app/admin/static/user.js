@@ -3,7 +3,7 @@
 import { call } from "../../ostiary/static/api.js";
 import { Action, Loaded, notify, useCall } from "../../ostiary/static/parts.js";
 import { html, useEffect, useRef, useState } from "../../ostiary/static/view.js";
-import { useAdmin, userPath } from "./access.js";
+import { modelOf, useAdmin, userPath } from "./access.js";
 import { go, hrefOf } from "./address.js";
 import { Deletion } from "./deletion.js";
 import { Confirmed, View } from "./parts.js";
@@ -39,14 +39,15 @@ export function User({ id, tab = "", query }) {
 }
 
 function Actions({ user, onDone }) {
-  const { mayUsers, model } = useAdmin();
+  const admin = useAdmin();
+  const { mayUsers } = admin;
   const [isDeleted, remove] = useState(false);
   const act = (name, text) => async () => {
-    await call("POST", userPath(user.id, `/${name}`));
+    await call("POST", userPath(user, `/${name}`));
     notify(text);
     onDone();
   };
-  const users = model("users");
+  const users = modelOf(user, admin);
   return html`
     ${!user.emailVerified && mayUsers("markVerified") && html`<${Action} onClick=${act("markVerified", "The address counts as verified.")}>Mark verified<//>`}
     ${!user.isService && mayUsers("sendReset") &&

@@ -1,8 +1,9 @@
 // The properties of a user: editable ones, and other details.
 
+import { page } from "../../ostiary/static/page.js";
 import { Card, Loaded, Time } from "../../ostiary/static/parts.js";
 import { html } from "../../ostiary/static/view.js";
-import { useAdmin, userPath } from "./access.js";
+import { modelOf, useAdmin, userPath } from "./access.js";
 import { Facts } from "./parts.js";
 import { propertiesOf } from "./properties.js";
 import { Related } from "./related.js";
@@ -14,14 +15,15 @@ const OWN = { label: "Your own password", neededFor: "email", hint: "needed if y
 
 /** The form of a user, and related rows. */
 export function UserProperties({ user, onDone }) {
-  const { model, mayUsers } = useAdmin();
-  const users = model("users");
+  const admin = useAdmin();
+  const { mayUsers } = admin;
+  const users = modelOf(user, admin);
   const isAllowed = users && mayUsers("findById") && mayUsers("patchAttributes");
   return isAllowed ? html`<${Form} ...${{ user, users, onDone }} />` : html`<${Summary} user=${user} />`;
 }
 
 function Form({ user, users, onDone }) {
-  const path = userPath(user.id);
+  const path = userPath(user);
   const row = useRow(path, [user]);
   const change = (state) => {
     row.replace(state);
@@ -49,6 +51,7 @@ function written(users) {
 function Summary({ user }) {
   const facts = [
     ["id", user.id],
+    ["model", page.userModels[user.principalType]?.title],
     ["state", html`<${States} user=${user} />`],
     ["disabled", Boolean(user.disabled) && html`<${Time} value=${user.disabled} />`],
     ["roles", user.roles.length ? user.roles.join(", ") : html`<span class="muted">none</span>`],

@@ -22,7 +22,7 @@ function tab(name, title, method, View) {
 
 /** A list of a user's items from the API; `children` renders one, `remove` ends it. */
 function Entries({ title, user, rest, empty, idOf, removal, all, children }) {
-  const path = userPath(user.id, rest);
+  const path = userPath(user, rest);
   const read = useCall(async () => (await call("GET", path)).body, [path, user]);
   const end = (id, text) => async () => {
     await call("DELETE", id === undefined ? path : `${path}/${encodeURIComponent(id)}`);
@@ -76,7 +76,7 @@ function Identities({ user }) {
 function Factors({ user, onDone }) {
   const { mayUsers } = useAdmin();
   const reset = async () => {
-    await call("DELETE", userPath(user.id, "/factors"));
+    await call("DELETE", userPath(user, "/factors"));
     notify("All factors are removed, and all sessions have ended.");
     onDone();
   };
@@ -106,5 +106,5 @@ function Tokens({ user }) {
 }
 
 function History({ user, query }) {
-  return html`<${AuditList} path=${userPath(user.id, "/audit")} segments=${["users", String(user.id), "history"]} query=${query} userId=${user.id} />`;
+  return html`<${AuditList} path=${userPath(user, "/audit")} segments=${["users", String(user.id), "history"]} query=${query} userId=${user.id} />`;
 }

@@ -1,5 +1,6 @@
 // The section of users: the list, a user, and a new one.
 
+import { page } from "../../ostiary/static/page.js";
 import { Time } from "../../ostiary/static/parts.js";
 import { html } from "../../ostiary/static/view.js";
 import { RowLink, USERS, useAdmin, viewOfRow } from "./access.js";
@@ -25,6 +26,7 @@ const BASICS = {
     },
   },
 };
+const MODEL = { name: "principalType", schema: { type: "string" }, kind: "text", isNullable: false, isReadable: true };
 const DISABLED = { name: "disabled", schema: { type: ["string", "null"], format: "date-time" }, kind: "time", isNullable: true, isReadable: true };
 
 /** The view in the URL: all users, `new`, `7` or `7/sessions`. */
@@ -39,8 +41,9 @@ export default function Users({ segments, query }) {
 function AllUsers({ query }) {
   const admin = useAdmin();
   const { model, mayUsers } = admin;
-  const properties = [...propertiesOf(model("users") ?? BASICS).filter(({ isReadable }) => isReadable), DISABLED];
-  const known = ["id", "email", "username", "roles", "disabled", "emailVerified", "created", "realm"];
+  const types = Object.keys(page.userModels).length ? [MODEL] : [];
+  const properties = [...propertiesOf(model("users") ?? BASICS).filter(({ isReadable }) => isReadable), DISABLED, ...types];
+  const known = ["id", "email", "username", "roles", "disabled", "emailVerified", "created", "realm", "principalType"];
   const own = properties.filter(({ name }) => !known.includes(name));
   const { role = "" } = query;
   const create = mayUsers("create") && html`<a class="button strong" href=${hrefOf(["users", "new"])}>New user</a>`;
@@ -51,7 +54,7 @@ function AllUsers({ query }) {
       segments=${["users"]}
       query=${query}
       properties=${properties}
-      columns=${[...COLUMNS, ...own.map(({ name }) => ({ name, title: name, isOrderable: true, render: (user) => String(user[name] ?? "") }))]}
+      columns=${[...COLUMNS, ...types.map(modelColumn), ...own.map(({ name }) => ({ name, title: name, isOrderable: true, render: (user) => String(user[name] ?? "") }))]}
       linkOf=${({ id }) => viewOfRow(admin, USERS, id)}
       parameters=${role ? { role } : {}}
       extra=${{ role }}
@@ -76,6 +79,10 @@ const COLUMNS = [
   { name: "created", title: "created", isShort: true, isShown: true, isOrderable: true, render: ({ created }) => html`<${Time} value=${created} />` },
   { name: "realm", title: "realm", isOrderable: true, render: ({ realm }) => realm ?? "" },
 ];
+
+function modelColumn({ name }) {
+  return { name, title: "model", isShort: true, isShown: true, isOrderable: true, render: (user) => page.userModels[user[name]]?.title ?? user[name] };
+}
 
 /** Whether a user is disabled or not verified. */
 export function States({ user: { disabled, emailVerified } }) {

@@ -181,6 +181,25 @@ type Include<M extends ModelTypes> = {
     R | { readonly relation: R; readonly scope?: Filter<TargetOf<M, R>> };
 }[keyof M["relations"] & string];
 type Includes<M extends ModelTypes> = readonly Include<M>[];
+/** An inferred `include`, without the unknown names that the compiler allows in inferred types. */
+type Checked<M extends ModelTypes, I> = I & {
+  readonly [K in keyof I]: I[K] extends { relation: infer R extends keyof M["relations"] & string }
+    ? { readonly relation: R; readonly scope?: CheckedScope<TargetOf<M, R>, ScopeOf<I[K]>> } & None<
+        Exclude<keyof I[K], "relation" | "scope">
+      >
+    : unknown;
+};
+type CheckedScope<M extends ModelTypes, S> = Filter<M> &
+  None<Exclude<keyof S, keyof Filter<M>>> &
+  (S extends { where: infer W }
+    ? { readonly where?: None<Exclude<keyof W, keyof Where<M>>> }
+    : unknown) &
+  (S extends { include: infer I } ? { readonly include?: Checked<M, I> } : unknown);
+type None<N extends PropertyKey> = { readonly [P in N]?: NoSuchName };
+/** What no value is, so that the name of a value is an error. */
+interface NoSuchName {
+  readonly noSuchName: never;
+}
 
 /** What is listed: which rows, in which order, with which properties and related rows. */
 export interface Filter<M extends ModelTypes, I = Includes<M>, F = Fields<M>> {
@@ -204,17 +223,17 @@ export type Found<M extends ModelTypes, I = [], F = undefined> = I extends reado
   : I extends readonly unknown[]
     ? Flat<Selected<M, F> & IncludedRows<M, I>>
     : Selected<M, F>;
-type Selected<M extends ModelTypes, F> = F extends readonly (infer N)[]
-  ? number extends F["length"]
-    ? Partial<M["row"]>
-    : Flat<Pick<M["row"], N & keyof M["row"]>>
-  : F extends object
-    ? true extends { [N in keyof F]: boolean extends F[N] ? true : false }[keyof F]
+type Selected<M extends ModelTypes, F> = [F] extends [undefined]
+  ? M["row"]
+  : F extends readonly (infer N)[]
+    ? number extends F["length"]
+      ? Partial<M["row"]>
+      : Flat<Pick<M["row"], N & keyof M["row"]>>
+    : true extends { [N in keyof F]: boolean extends F[N] ? true : false }[keyof F]
       ? Partial<M["row"]>
       : true extends F[keyof F]
         ? Flat<Pick<M["row"], NamesOf<F, true> & keyof M["row"]>>
-        : Flat<Omit<M["row"], NamesOf<F, false>>>
-    : M["row"];
+        : Flat<Omit<M["row"], NamesOf<F, false>>>;
 type NamesOf<F, V> = { [N in keyof F]: F[N] extends V ? N : never }[keyof F];
 
 type IncludedRows<M extends ModelTypes, I extends readonly unknown[]> = number extends I["length"]
@@ -308,23 +327,23 @@ export type Aggregated<M extends ModelTypes, A, G> = Flat<
 export interface Collection<M extends ModelTypes> {
   /** List the rows that a filter selects, at most 1,000. */
   find<const I extends Includes<M> = [], const F extends Fields<M> | undefined = undefined>(
-    filter?: Filter<M, I, F>,
+    filter?: Filter<M, Checked<M, I>, F>,
     options?: CallOptions,
   ): Promise<Found<M, I, F>[]>;
   /** Return all rows that a filter selects, page by page. */
   pages<const I extends Includes<M> = [], const F extends Fields<M> | undefined = undefined>(
-    filter?: Filter<M, I, F>,
+    filter?: Filter<M, Checked<M, I>, F>,
     options?: CallOptions,
   ): AsyncIterable<Found<M, I, F>[]>;
   /** Return the first row that a filter selects. */
   findOne<const I extends Includes<M> = [], const F extends Fields<M> | undefined = undefined>(
-    filter?: Filter<M, I, F>,
+    filter?: Filter<M, Checked<M, I>, F>,
     options?: CallOptions,
   ): Promise<Found<M, I, F>>;
   /** Return one row. */
   findById<const I extends Includes<M> = [], const F extends Fields<M> | undefined = undefined>(
     id: M["id"],
-    filter?: RowFilter<M, I, F>,
+    filter?: RowFilter<M, Checked<M, I>, F>,
     options?: CallOptions,
   ): Promise<Found<M, I, F>>;
   count(where?: Where<M>, options?: CallOptions): Promise<number>;
@@ -373,7 +392,7 @@ export interface LinkedRows<M extends ModelTypes, Link = object> extends Related
 /** The calls of the one row that belongs to another, or that it belongs to. */
 export interface RelatedRow<M extends ModelTypes, Set extends string = never> {
   get<const I extends Includes<M> = [], const F extends Fields<M> | undefined = undefined>(
-    filter?: RowFilter<M, I, F>,
+    filter?: RowFilter<M, Checked<M, I>, F>,
     options?: CallOptions,
   ): Promise<Found<M, I, F>>;
   create(row: Without<M["create"], Set>, options?: CallOptions): Promise<M["row"]>;

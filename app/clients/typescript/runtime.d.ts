@@ -7,8 +7,11 @@ export interface ClientOptions {
      * another object with its methods, or with "cookie" in the cookie that the service sets.
      */
     storage?: "memory" | "cookie" | TokenStorage;
-    /** Called when the service refuses a call because its token is missing or no longer valid. */
-    onUnauthorized?: (error: ApiError) => void;
+    /**
+     * Called when the service refuses a call because its token is missing or no longer valid: once
+     * for the calls of one moment, and not for its own.
+     */
+    onUnauthorized?: (error: ApiError) => unknown;
     /** Milliseconds until an attempt is given up; by default 30,000. */
     timeout?: number;
     /** How often a call that is safe to repeat is repeated; by default 2. */
@@ -29,7 +32,7 @@ export interface CallOptions {
     headers?: Record<string, string>;
     /** The row as it was read, or its tag: if it has been changed since, the call is refused. */
     ifMatch?: object | string;
-    /** A key of this call's own, so that it may be repeated. */
+    /** A key of this call's own, so that it may be repeated, if the service takes keys. */
     idempotencyKey?: string;
     /** Called in browsers while a body is sent, with the bytes that are sent and all. */
     onProgress?: (sent: number, total: number) => void;
@@ -67,3 +70,5 @@ export interface ClientBase {
  * to it.
  */
 export declare function result<T extends object, P extends keyof T & string>(call: Promise<T>, property: P): T[P];
+/** Return the tag of a row as it was read, which `ifMatch` takes for a copy of the row. */
+export declare function tagOf(row: object | string): string;

@@ -16,9 +16,23 @@ export class ApiError extends Error {
 export function result(call, property) {
     return new CallReference(call, property);
 }
+/** The names of the calls of a batch while it is made. */
+const names = new Map();
 class CallReference {
     constructor(call, property) {
         Object.assign(this, { call, property });
+    }
+    get name() {
+        if (!names.has(this.call))
+            throw new TypeError("A reference is to a call of its batch.");
+        return `${names.get(this.call)}.${this.property}`;
+    }
+    /** Return the reference as it is in paths, and in bodies. */
+    toString() {
+        return `{${this.name}}`;
+    }
+    toJSON() {
+        return { $result: this.name };
     }
 }
 // The calls of all lists, of collections, of related rows, and of the one row of a relation.
@@ -58,40 +72,37 @@ const RELATED_ROW = {
     update: "PUT / body",
     delete: "DELETE / >nothing",
 };
-const TOKEN_KEY = "access_token";
-// Statuses whose responses have no content.
-const EMPTY = [204, 205, 304];
+// The key of the token in the storage.
+const TOKEN = "access_token";
 // The longest time, in seconds, that a call waits before it is repeated.
-const LONGEST_WAIT = 30;
-const UNAUTHORIZED = ["AUTHORIZATION_REQUIRED", "INVALID_TOKEN", "ACCESS_TOKEN_REQUIRED"];
+const MAX_WAIT = 30;
 // The tags of rows that have been read.
 const tags = new WeakMap();
-function makeClient(options, collections, logins = {}) {
-    const connection = new ServiceConnection(options);
+function makeClient(options, table, { logins, takesKeys } = {}) {
+    const { send, url, ...tokens } = connect(options, takesKeys);
     return {
-        ...makeCollections(collections, async (build) => connection.send(build())),
-        batch: (build) => sendBatch(connection, collections, build),
-        loginUrl: (provider) => new URL(logins[provider], connection.url("/")).href,
-        getToken: () => connection.getToken(),
-        setToken: (token) => connection.setToken(token),
+        ...makeCollections(table, async (build) => send(build())),
+        batch: sendBatch.bind(null, send, table),
+        loginUrl: (provider) => new URL(logins[provider], url("/")).href,
+        ...tokens,
     };
 }
-function makeCollections(collections, send) {
-    return mapValues(collections, ({ path, rows, relations = {}, own = {}, below = {} }) => ({
+function makeCollections(table, send) {
+    return mapValues(table, ({ path, rows, relations = {}, own = {}, below = {} }) => ({
         ...makeCalls(path, { ...(rows && ROWS), ...own }, [], send),
         ...mapValues(relations, (text) => {
             const [kind, name] = text.split(" ");
-            const calls = kind === "one" ? RELATED_ROW : RELATED;
-            return (id) => makeCalls(`${path}/{id}/${name}`, calls, [id], send);
+            const texts = kind === "one" ? RELATED_ROW : RELATED;
+            return (id) => makeCalls(`${path}/{id}/${name}`, texts, [id], send);
         }),
         ...mapValues(below, (texts) => (id) => makeCalls(path, texts, [id], send)),
     }));
 }
 function makeCalls(path, texts, ids, send) {
     return mapValues(texts, (text) => {
-        const [verb = "", below = "", ...words] = text.split(" ");
-        const parts = (path + below).replace(/\/$/, "").split(/\{\w+\}/);
-        const reads = words.at(-1)?.startsWith(">") ? words.pop().slice(1) : "";
+        const [call, reads = ""] = text.split(" >");
+        const [verb, below, ...words] = call.split(" ");
+        const parts = (path + below).replace(/\/$/, "").split(/\{[^}]+\}/);
         const build = (values) => {
             const path = parts.flatMap((text, place) => place ? [segment(values.shift()), text] : [text]);
             const query = new URLSearchParams();
@@ -101,16 +112,16 @@ function makeCalls(path, texts, ids, send) {
                 if (word === "body")
                     body = value;
                 else if (word === "query")
-                    appendAll(query, value ?? {});
+                    appendAll(query, (value ?? {}));
                 else if (value !== undefined)
-                    query.set(word, toJson(value));
+                    query.set(word, toJson(value, word === "where"));
             }
             const options = (values.shift() ?? {});
-            return { verb, path, query: `?${query}`.replace(/\?$/, ""), body, options, reads };
+            return { verb, path, query: String(query) && `?${query}`, body, options, reads };
         };
         return (...given) => {
-            const call = () => build([...ids, ...given]);
-            return reads === "pages" ? readPages(call, send) : send(call);
+            const make = () => build([...ids, ...given]);
+            return reads === "pages" ? readPages(make, send) : send(make);
         };
     });
 }
@@ -118,38 +129,45 @@ function makeCalls(path, texts, ids, send) {
 function segment(value) {
     if (value instanceof CallReference)
         return value;
-    const isId = typeof value === "string" || typeof value === "number";
-    if (!isId || /^\.{0,2}$/.test(String(value)))
+    const text = /string|number/.test(typeof value) ? `${value}` : "";
+    if (/^\.{0,2}$/.test(text))
         throw new TypeError(`${value} is no id.`);
-    return encodeURIComponent(value);
+    return encodeURIComponent(text);
 }
+/** Add values to a query or a form, where lists without files are JSON. */
 function appendAll(form, values) {
     for (const [name, value] of Object.entries(values)) {
-        for (const item of [value].flat()) {
+        for (const item of form instanceof FormData && !hasFile(value) ? [value] : [value].flat()) {
+            const isRaw = typeof item === "string" || item instanceof Blob;
+            // Dates are JSON without its quotes.
             if (item != null)
-                form.append(name, item instanceof Blob ? item : String(item));
+                form.append(name, isRaw ? item : toJson(item).replace(/"$|^"/g, ""));
         }
     }
+    return form;
+}
+function hasFile(value) {
+    return [value].flat().some((item) => item instanceof Blob);
 }
 async function* readPages(build, send) {
-    for (let call = build(); call;) {
-        const current = call;
-        const response = (await send(() => current));
-        yield response.json();
+    const call = build();
+    for (let next = call.query; next !== undefined;) {
+        call.query = next;
+        const [rows, link] = (await send(() => call));
+        yield rows;
         // Only the query is followed, as the token is for this service alone.
-        const link = /<[^>?]*(\?[^>]*)>;\s*rel="?next/.exec(response.headers.get("Link") ?? "");
-        call = link ? { ...call, query: link[1] } : undefined;
+        next = /<[^>?]*(\?[^>]*)>;\s*rel="?next/.exec(link ?? "")?.[1];
+        if (next === call.query)
+            return;
     }
 }
 /** Send what a function calls as one batch; return what it returns, of the answers. */
-async function sendBatch(connection, collections, build) {
+async function sendBatch(send, table, build, options = {}) {
     const calls = [];
-    const names = new Map();
     let start;
     const answers = new Promise((resolve) => (start = resolve));
-    let isBuilt = false;
     const record = (make) => {
-        if (isBuilt)
+        if (Object.isFrozen(calls))
             return Promise.reject(new TypeError("A batch makes its calls at once."));
         // An error ends the function that makes the calls, and nothing is sent.
         const call = make();
@@ -162,101 +180,119 @@ async function sendBatch(connection, collections, build) {
         names.set(part, `c${place}`);
         return part;
     };
-    const returned = build(makeCollections(collections, record));
-    isBuilt = true;
-    const refer = ({ call, property }) => {
-        if (!names.has(call))
-            throw new TypeError("A reference is to a call of its batch.");
-        return `${names.get(call)}.${property}`;
-    };
-    const replace = (_, value) => value instanceof CallReference ? { $result: refer(value) } : value;
+    names.clear();
+    const returned = build(makeCollections(table, record));
+    Object.freeze(calls);
     const requests = calls.map(({ verb, path, query, body, options }, place) => ({
         id: `c${place}`,
         method: verb,
-        path: path.map((part) => (typeof part === "string" ? part : `{${refer(part)}}`)).join("") + query,
-        body: body && JSON.parse(JSON.stringify(body, replace)),
+        path: path.join("") + query,
+        body,
         ifMatch: options.ifMatch && tagOf(options.ifMatch),
     }));
-    const batch = {
-        verb: "POST",
-        path: ["/batch"],
-        query: "",
-        body: { requests },
-        options: {},
-        reads: "",
-    };
-    start(connection.send(batch));
+    const body = JSON.parse(toJson({ requests }));
+    names.clear();
+    start(send({ verb: "POST", path: ["/batch"], query: "", body, options, reads: "" }));
     await answers;
     return Promise.all(returned);
 }
-class ServiceConnection {
-    options;
-    storage;
-    token = null;
-    constructor(options) {
-        this.options = options;
-        if (typeof options.storage === "object")
-            this.storage = options.storage;
+/** Return what sends the calls of a client, and knows its token. */
+function connect(options, takesKeys) {
+    let storage = typeof options.storage === "object" ? options.storage : undefined;
+    let token = null;
+    // How often `onUnauthorized` was called; while it runs NaN, which equals nothing.
+    let refusals = 0;
+    async function getToken() {
+        return (await use((storage) => storage.getItem(TOKEN))) ?? token;
     }
-    async getToken() {
-        return this.storage ? this.storage.getItem(TOKEN_KEY) : this.token;
+    async function setToken(value) {
+        await use((storage) => value ? storage.setItem(TOKEN, value) : storage.removeItem(TOKEN));
+        if (!storage && options.storage !== "cookie")
+            token = value;
     }
-    async setToken(token) {
-        if (!this.storage)
-            this.token = this.options.storage === "cookie" ? null : token;
-        else
-            await (token ? this.storage.setItem(TOKEN_KEY, token) : this.storage.removeItem(TOKEN_KEY));
+    /** Use the storage; one that fails, as in some private windows, is replaced by memory. */
+    async function use(action) {
+        try {
+            return storage && (await action(storage));
+        }
+        catch {
+            return (storage = undefined);
+        }
     }
     /** Return the absolute URL of a path below the base path. */
-    url(path) {
-        return new URL(this.options.baseUrl.replace(/\/$/, "") + path, globalThis.location?.href).href;
+    function url(path) {
+        return new URL(options.baseUrl.replace(/\/$/, "") + path, globalThis.location?.href).href;
     }
-    async send(call) {
-        const { signal, retries = this.options.retries ?? 2 } = call.options;
+    async function send(call) {
+        const { signal, retries = options.retries ?? 2, idempotencyKey } = call.options;
+        const isSafe = call.verb === "GET" || (idempotencyKey && takesKeys);
+        const before = refusals;
         for (let attempt = 0;; attempt++) {
             try {
-                return await this.attempt(call);
+                return await answer(call);
             }
             catch (error) {
-                const wait = attempt < retries ? delay(call, error, attempt) : undefined;
-                if (wait === undefined)
-                    throw await this.note(call, error);
-                await sleep(wait, signal);
+                const { status, retryAfter } = Object(error);
+                const wait = retryAfter ?? (status === 0 || status > 501 ? 2 ** attempt / 4 : Infinity);
+                if (!isSafe || attempt >= retries || wait > MAX_WAIT) {
+                    await note(call, error, before);
+                    throw error;
+                }
+                await sleep(wait * 1000, signal);
             }
         }
     }
-    async attempt(call) {
-        const response = await this.exchange(call);
+    async function answer(call) {
+        const { reads } = call;
+        const response = await exchange(call);
         if (!response.ok)
             throw await errorOf(response);
-        if (call.reads === "pages")
-            return response;
-        if (call.reads === "blob")
-            return response.blob();
+        if (reads === "blob" || reads === "text")
+            return response[reads]();
         const text = await response.text();
-        if (call.reads === "text")
-            return text;
-        const answer = text ? parse(text, response.status) : undefined;
-        if (call.reads === "token")
-            await this.setToken(answer.id);
-        if (call.reads === "logout")
-            await this.setToken(null);
-        return read(call.reads, answer, response.headers.get("ETag"));
+        const found = text ? parse(text, response.status) : undefined;
+        if (reads === "pages")
+            return [found, response.headers.get("Link")];
+        if (reads === "token")
+            await setToken(Object(found).id ?? null);
+        if (reads === "logout" && call.token === (await getToken()))
+            await setToken(null);
+        return read(reads, found, response.headers.get("ETag"));
     }
-    async exchange(call) {
-        const { signal, onProgress, timeout = this.options.timeout ?? 30_000 } = call.options;
-        const url = this.url(call.path.map((part) => refuseReference("", part)).join("") + call.query);
-        const request = await this.request(call);
+    async function exchange(call) {
+        const { timeout = options.timeout ?? 30_000, signal, ifMatch, onProgress } = call.options;
+        const address = url(call.path.join("") + call.query);
+        const body = encode(call.body);
+        call.token = await getToken();
+        const headers = {
+            "Content-Type": typeof body === "string" && "application/json",
+            Authorization: call.token,
+            "If-Match": ifMatch && tagOf(ifMatch),
+            "Idempotency-Key": call.options.idempotencyKey,
+            ...call.options.headers,
+        };
         signal?.throwIfAborted();
         const control = new AbortController();
         const abort = () => control.abort();
-        const timer = setTimeout(abort, timeout);
+        // Timers cannot wait for longer.
+        const timer = setTimeout(abort, Math.min(timeout, 2 ** 31 - 1));
         signal?.addEventListener("abort", abort);
+        const request = {
+            method: call.verb,
+            headers: Object.entries(headers).filter(([, value]) => value),
+            body,
+            credentials: options.storage === "cookie" ? "include" : "omit",
+            // The token and the body are for this address alone.
+            redirect: "error",
+            signal: control.signal,
+        };
         try {
-            const exchange = onProgress && "XMLHttpRequest" in globalThis ? fetchWithProgress(onProgress) : fetch;
-            const response = await exchange(url, { ...request, signal: control.signal });
-            // The content may end late, too.
-            return new Response(EMPTY.includes(response.status) ? null : await response.blob(), response);
+            const response = await (onProgress && "XMLHttpRequest" in globalThis
+                ? upload(address, request, onProgress)
+                : fetch(address, request));
+            // The content may end late, too; responses of these statuses have none.
+            const isEmpty = [204, 205, 304].includes(response.status);
+            return new Response(isEmpty ? null : await response.blob(), response);
         }
         catch (error) {
             signal?.throwIfAborted();
@@ -269,28 +305,21 @@ class ServiceConnection {
             signal?.removeEventListener("abort", abort);
         }
     }
-    async request({ verb, body, options }) {
-        const token = await this.getToken();
-        const content = encode(body);
-        const headers = {
-            ...(typeof content === "string" && { "Content-Type": "application/json" }),
-            ...(token && { Authorization: token }),
-            ...(options.ifMatch && { "If-Match": tagOf(options.ifMatch) }),
-            ...(options.idempotencyKey && { "Idempotency-Key": options.idempotencyKey }),
-            ...options.headers,
-        };
-        const credentials = this.options.storage === "cookie" ? "include" : "omit";
-        return { method: verb, headers, credentials, ...(content !== undefined && { body: content }) };
+    /** Forget a token that is not valid, and tell that a call was refused. */
+    async function note(call, error, before) {
+        const codes = ["AUTHORIZATION_REQUIRED", "INVALID_TOKEN", "ACCESS_TOKEN_REQUIRED"];
+        // A token that a login has replaced is of no concern.
+        if (!codes.includes(error?.code) || call.token !== (await getToken()))
+            return;
+        if (error.code === "INVALID_TOKEN" || call.reads === "logout")
+            await setToken(null);
+        if (refusals !== before)
+            return;
+        refusals = NaN;
+        const told = (async () => options.onUnauthorized?.(error))();
+        void told.finally(() => (refusals = before + 1));
     }
-    /** Return an error after its effects: a token that is not valid is forgotten. */
-    async note(call, error) {
-        if (error instanceof ApiError && UNAUTHORIZED.includes(error.code)) {
-            if (error.code === "INVALID_TOKEN" || call.reads === "logout")
-                await this.setToken(null);
-            this.options.onUnauthorized?.(error);
-        }
-        return error;
-    }
+    return { getToken, setToken, url, send };
 }
 function parse(text, status) {
     try {
@@ -302,80 +331,84 @@ function parse(text, status) {
 }
 /** Return what is made of an answer's JSON; rows keep their tag. */
 function read(reads, answer, tag) {
-    if (reads === "nothing" || reads === "logout")
-        return undefined;
+    if (reads === "nothing")
+        return;
     if (reads === "count" || reads === "exists")
-        return answer[reads];
+        return Object(answer)[reads];
     if (tag && answer instanceof Object)
         tags.set(answer, tag);
     return answer;
 }
-function tagOf(row) {
+/** Return the tag of a row as it was read, which `ifMatch` takes for a copy of the row. */
+export function tagOf(row) {
     const tag = typeof row === "string" ? row : tags.get(row);
     if (!tag)
         throw new TypeError("This row has no tag: read it by findById.");
     return tag;
 }
 async function errorOf(response) {
-    const error = (await response.json().catch(() => null))?.error ?? {};
-    const wait = response.headers.get("Retry-After");
-    const message = error.message ?? `The service answered ${response.status}.`;
-    return new ApiError(response.status, error.code, message, error.details, wait ? Number(wait) : undefined);
+    const { status, headers } = response;
+    const error = Object((await response.json().catch(() => null))?.error);
+    const message = error.message ?? `The status is ${status}.`;
+    const wait = headers.get("Retry-After");
+    // Without seconds, it is a date; 0 is taken for one that is past.
+    const seconds = Math.max(0, Number(wait) || (Date.parse(wait) - Date.now()) / 1000);
+    const { code, details } = error;
+    return new ApiError(status, code, message, details ?? {}, seconds >= 0 ? seconds : undefined);
 }
-/** Return the milliseconds after which a call is repeated, or undefined if it is not. */
-function delay({ verb, options }, error, attempt) {
-    if (!(error instanceof ApiError) || (verb !== "GET" && !options.idempotencyKey))
-        return undefined;
-    const { status, retryAfter } = error;
-    const wait = retryAfter ?? (status === 0 || status > 501 ? 2 ** attempt / 4 : Infinity);
-    return wait <= LONGEST_WAIT ? wait * 1000 : undefined;
-}
-function sleep(milliseconds, signal) {
+function sleep(time, signal) {
     return new Promise((resolve, reject) => {
-        setTimeout(resolve, milliseconds);
-        signal?.addEventListener("abort", () => reject(signal.reason));
+        signal?.throwIfAborted();
+        const timer = setTimeout(resolve, time);
+        const stop = () => {
+            clearTimeout(timer);
+            reject(signal.reason);
+        };
+        signal?.addEventListener("abort", stop, { once: true });
     });
 }
-/** Return a function like `fetch` that tells how much of the body is sent, which `fetch` cannot. */
-function fetchWithProgress(onProgress) {
-    return async (url, { method, headers, body, credentials, signal }) => {
-        const request = new XMLHttpRequest();
-        request.open(method, url);
-        request.responseType = "blob";
-        request.withCredentials = credentials === "include";
-        for (const [name, value] of Object.entries(headers))
-            request.setRequestHeader(name, value);
-        request.upload.onprogress = ({ loaded, total }) => onProgress(loaded, total);
-        signal?.addEventListener("abort", () => request.abort());
-        request.send(body);
-        await new Promise((resolve) => (request.onloadend = resolve));
-        if (!request.status)
-            throw new TypeError("the connection was closed");
-        const lines = request.getAllResponseHeaders().matchAll(/^(\w[^:]*): *(.*)$/gm);
-        const given = [...lines].map(([, name, value]) => [name, value]);
-        const content = EMPTY.includes(request.status) ? null : request.response;
-        return new Response(content, { status: request.status, headers: given });
+/** Do what `fetch` does, and tell how much of the body is sent, which `fetch` cannot. */
+async function upload(url, { method, headers, body, credentials, signal }, onProgress) {
+    const request = new XMLHttpRequest();
+    request.open(method, url);
+    request.responseType = "blob";
+    request.withCredentials = credentials === "include";
+    for (const header of headers)
+        request.setRequestHeader(...header);
+    request.upload.onprogress = ({ loaded, total }) => onProgress(loaded, total);
+    signal.addEventListener("abort", () => request.abort());
+    request.send(body);
+    await new Promise((resolve) => (request.onloadend = resolve));
+    // There is no address after an error, and another one after a redirect.
+    if (request.responseURL !== url)
+        throw new TypeError("no answer");
+    return {
+        status: request.status,
+        headers: ["ETag", "Retry-After"].map((name) => [name, request.getResponseHeader(name) ?? ""]),
+        blob: async () => request.response,
     };
 }
 /** Return a body as it is sent: JSON, a form if it is an object with a file, or what it is. */
 function encode(body) {
-    const raw = [FormData, Blob, ArrayBuffer].some((kind) => body instanceof kind);
-    if (body === undefined || raw || ArrayBuffer.isView(body))
+    if (body === undefined)
+        return null;
+    const isRaw = [FormData, Blob, ArrayBuffer].some((kind) => body instanceof kind);
+    if (isRaw || ArrayBuffer.isView(body))
         return body;
-    const values = Object.values(body ?? {}).flat();
-    if (!values.some((value) => value instanceof Blob))
+    if (!Object.values(body ?? {}).some(hasFile))
         return toJson(body);
-    const form = new FormData();
-    appendAll(form, body);
-    return form;
+    return appendAll(new FormData(), body);
 }
-function toJson(value) {
-    return JSON.stringify(value, refuseReference);
-}
-function refuseReference(_, value) {
-    if (value instanceof CallReference)
-        throw new TypeError("A reference is for a batch.");
-    return value;
+/** Return JSON; numbers that it has not would be null, and a condition without a value, none. */
+function toJson(value, isCondition = false) {
+    return JSON.stringify(value, (name, part) => {
+        const isNumber = typeof part === "number";
+        if (isNumber ? !Number.isFinite(part) : isCondition && part === undefined)
+            throw new TypeError(`${name} is ${part}.`);
+        if (name === "where" && part && !isCondition)
+            toJson(part, true);
+        return part;
+    });
 }
 function mapValues(values, change) {
     return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));

@@ -7,8 +7,11 @@ export interface ClientOptions {
    * another object with its methods, or with "cookie" in the cookie that the service sets.
    */
   storage?: "memory" | "cookie" | TokenStorage;
-  /** Called when the service refuses a call because its token is missing or no longer valid. */
-  onUnauthorized?: (error: ApiError) => void;
+  /**
+   * Called when the service refuses a call because its token is missing or no longer valid: once
+   * for the calls of one moment, and not for its own.
+   */
+  onUnauthorized?: (error: ApiError) => unknown;
   /** Milliseconds until an attempt is given up; by default 30,000. */
   timeout?: number;
   /** How often a call that is safe to repeat is repeated; by default 2. */
@@ -31,7 +34,7 @@ export interface CallOptions {
   headers?: Record<string, string>;
   /** The row as it was read, or its tag: if it has been changed since, the call is refused. */
   ifMatch?: object | string;
-  /** A key of this call's own, so that it may be repeated. */
+  /** A key of this call's own, so that it may be repeated, if the service takes keys. */
   idempotencyKey?: string;
   /** Called in browsers while a body is sent, with the bytes that are sent and all. */
   onProgress?: (sent: number, total: number) => void;
@@ -91,12 +94,28 @@ export function result<T extends object, P extends keyof T & string>(
   return new CallReference(call, property) as unknown as T[P];
 }
 
+/** The names of the calls of a batch while it is made. */
+const names = new Map<unknown, string>();
+
 class CallReference {
   declare readonly call: Promise<unknown>;
   declare readonly property: string;
 
   constructor(call: Promise<unknown>, property: string) {
     Object.assign(this, { call, property });
+  }
+
+  get name(): string {
+    if (!names.has(this.call)) throw new TypeError("A reference is to a call of its batch.");
+    return `${names.get(this.call)}.${this.property}`;
+  }
+
+  /** Return the reference as it is in paths, and in bodies. */
+  toString(): string {
+    return `{${this.name}}`;
+  }
+  toJSON(): object {
+    return { $result: this.name };
   }
 }
 
@@ -109,7 +128,17 @@ interface PendingCall {
   options: CallOptions;
   /** What is made of the answer. */
   reads: string;
+  /** The token that it was sent with. */
+  token?: string | null;
 }
+
+/** A request, and what of an answer is used, as `fetch` has them. */
+type SentRequest = RequestInit & {
+  method: string;
+  headers: [string, string][];
+  signal: AbortSignal;
+};
+type Received = { status: number; headers: [string, string][]; blob(): Promise<Blob> };
 
 type SendCall = (build: () => PendingCall) => Promise<unknown>;
 type BatchAnswers = { responses: { body: unknown; etag: string | null }[] };
@@ -125,6 +154,12 @@ interface CollectionCalls {
   own?: Record<string, string>;
   /** Calls about one row, by groups. */
   below?: Record<string, Record<string, string>>;
+}
+
+/** What only some services have: logins by providers, and keys by which calls may be repeated. */
+interface ServiceFeatures {
+  logins?: Record<string, string>;
+  takesKeys?: boolean;
 }
 
 // The calls of all lists, of collections, of related rows, and of the one row of a relation.
@@ -164,37 +199,34 @@ const RELATED_ROW: Record<string, string> = {
   update: "PUT / body",
   delete: "DELETE / >nothing",
 };
-const TOKEN_KEY = "access_token";
-// Statuses whose responses have no content.
-const EMPTY = [204, 205, 304];
+// The key of the token in the storage.
+const TOKEN = "access_token";
 // The longest time, in seconds, that a call waits before it is repeated.
-const LONGEST_WAIT = 30;
-const UNAUTHORIZED = ["AUTHORIZATION_REQUIRED", "INVALID_TOKEN", "ACCESS_TOKEN_REQUIRED"];
+const MAX_WAIT = 30;
 // The tags of rows that have been read.
 const tags = new WeakMap<object, string>();
 
 function makeClient(
   options: ClientOptions,
-  collections: Record<string, CollectionCalls>,
-  logins: Record<string, string> = {},
+  table: Record<string, CollectionCalls>,
+  { logins, takesKeys }: ServiceFeatures = {},
 ): object {
-  const connection = new ServiceConnection(options);
+  const { send, url, ...tokens } = connect(options, takesKeys);
   return {
-    ...makeCollections(collections, async (build) => connection.send(build())),
-    batch: (build: BatchBuilder) => sendBatch(connection, collections, build),
-    loginUrl: (provider: string) => new URL(logins[provider]!, connection.url("/")).href,
-    getToken: () => connection.getToken(),
-    setToken: (token: string | null) => connection.setToken(token),
+    ...makeCollections(table, async (build) => send(build())),
+    batch: sendBatch.bind(null, send, table),
+    loginUrl: (provider: string) => new URL(logins![provider]!, url("/")).href,
+    ...tokens,
   };
 }
 
-function makeCollections(collections: Record<string, CollectionCalls>, send: SendCall): object {
-  return mapValues(collections, ({ path, rows, relations = {}, own = {}, below = {} }) => ({
+function makeCollections(table: Record<string, CollectionCalls>, send: SendCall): object {
+  return mapValues(table, ({ path, rows, relations = {}, own = {}, below = {} }) => ({
     ...makeCalls(path, { ...(rows && ROWS), ...own }, [], send),
     ...mapValues(relations, (text) => {
       const [kind, name] = text.split(" ");
-      const calls = kind === "one" ? RELATED_ROW : RELATED;
-      return (id: unknown) => makeCalls(`${path}/{id}/${name}`, calls, [id], send);
+      const texts = kind === "one" ? RELATED_ROW : RELATED;
+      return (id: unknown) => makeCalls(`${path}/{id}/${name}`, texts, [id], send);
     }),
     ...mapValues(below, (texts) => (id: unknown) => makeCalls(path, texts, [id], send)),
   }));
@@ -207,9 +239,9 @@ function makeCalls(
   send: SendCall,
 ): object {
   return mapValues(texts, (text) => {
-    const [verb = "", below = "", ...words] = text.split(" ");
-    const parts = (path + below).replace(/\/$/, "").split(/\{\w+\}/);
-    const reads = words.at(-1)?.startsWith(">") ? words.pop()!.slice(1) : "";
+    const [call, reads = ""] = text.split(" >") as [string, string?];
+    const [verb, below, ...words] = call.split(" ") as [string, string, ...string[]];
+    const parts = (path + below).replace(/\/$/, "").split(/\{[^}]+\}/);
     const build = (values: unknown[]): PendingCall => {
       const path = parts.flatMap((text, place) =>
         place ? [segment(values.shift()), text] : [text],
@@ -219,15 +251,15 @@ function makeCalls(
       for (const word of words) {
         const value = values.shift();
         if (word === "body") body = value;
-        else if (word === "query") appendAll(query, value ?? {});
-        else if (value !== undefined) query.set(word, toJson(value));
+        else if (word === "query") appendAll(query, (value ?? {}) as object);
+        else if (value !== undefined) query.set(word, toJson(value, word === "where"));
       }
       const options = (values.shift() ?? {}) as CallOptions;
-      return { verb, path, query: `?${query}`.replace(/\?$/, ""), body, options, reads };
+      return { verb, path, query: String(query) && `?${query}`, body, options, reads };
     };
     return (...given: unknown[]) => {
-      const call = (): PendingCall => build([...ids, ...given]);
-      return reads === "pages" ? readPages(call, send) : send(call);
+      const make = (): PendingCall => build([...ids, ...given]);
+      return reads === "pages" ? readPages(make, send) : send(make);
     };
   });
 }
@@ -235,43 +267,53 @@ function makeCalls(
 /** Return an argument as a segment of a path, which leads nowhere else. */
 function segment(value: unknown): string | CallReference {
   if (value instanceof CallReference) return value;
-  const isId = typeof value === "string" || typeof value === "number";
-  if (!isId || /^\.{0,2}$/.test(String(value))) throw new TypeError(`${value} is no id.`);
-  return encodeURIComponent(value);
+  const text = /string|number/.test(typeof value) ? `${value}` : "";
+  if (/^\.{0,2}$/.test(text)) throw new TypeError(`${value} is no id.`);
+  return encodeURIComponent(text);
 }
 
-function appendAll(form: URLSearchParams | FormData, values: object): void {
+/** Add values to a query or a form, where lists without files are JSON. */
+function appendAll<T extends URLSearchParams | FormData>(form: T, values: object): T {
   for (const [name, value] of Object.entries(values)) {
-    for (const item of [value].flat()) {
-      if (item != null) form.append(name, item instanceof Blob ? (item as never) : String(item));
+    for (const item of form instanceof FormData && !hasFile(value) ? [value] : [value].flat()) {
+      const isRaw = typeof item === "string" || item instanceof Blob;
+      // Dates are JSON without its quotes.
+      if (item != null)
+        form.append(name, isRaw ? (item as never) : toJson(item).replace(/"$|^"/g, ""));
     }
   }
+  return form;
+}
+
+function hasFile(value: unknown): boolean {
+  return [value].flat().some((item) => item instanceof Blob);
 }
 
 async function* readPages(build: () => PendingCall, send: SendCall): AsyncGenerator<unknown> {
-  for (let call: PendingCall | undefined = build(); call;) {
-    const current = call;
-    const response = (await send(() => current)) as Response;
-    yield response.json();
+  const call = build();
+  for (let next: string | undefined = call.query; next !== undefined;) {
+    call.query = next;
+    const [rows, link] = (await send(() => call)) as [unknown, string | null];
+    yield rows;
     // Only the query is followed, as the token is for this service alone.
-    const link = /<[^>?]*(\?[^>]*)>;\s*rel="?next/.exec(response.headers.get("Link") ?? "");
-    call = link ? { ...call, query: link[1]! } : undefined;
+    next = /<[^>?]*(\?[^>]*)>;\s*rel="?next/.exec(link ?? "")?.[1];
+    if (next === call.query) return;
   }
 }
 
 /** Send what a function calls as one batch; return what it returns, of the answers. */
 async function sendBatch(
-  connection: ServiceConnection,
-  collections: Record<string, CollectionCalls>,
+  send: (call: PendingCall) => Promise<unknown>,
+  table: Record<string, CollectionCalls>,
   build: BatchBuilder,
+  options: CallOptions = {},
 ): Promise<unknown[]> {
   const calls: PendingCall[] = [];
-  const names = new Map<unknown, string>();
   let start!: (answers: unknown) => void;
   const answers = new Promise<unknown>((resolve) => (start = resolve));
-  let isBuilt = false;
   const record = (make: () => PendingCall): Promise<unknown> => {
-    if (isBuilt) return Promise.reject(new TypeError("A batch makes its calls at once."));
+    if (Object.isFrozen(calls))
+      return Promise.reject(new TypeError("A batch makes its calls at once."));
     // An error ends the function that makes the calls, and nothing is sent.
     const call = make();
     const place = calls.push(call) - 1;
@@ -283,101 +325,121 @@ async function sendBatch(
     names.set(part, `c${place}`);
     return part;
   };
-  const returned = build(makeCollections(collections, record));
-  isBuilt = true;
-  const refer = ({ call, property }: CallReference): string => {
-    if (!names.has(call)) throw new TypeError("A reference is to a call of its batch.");
-    return `${names.get(call)}.${property}`;
-  };
-  const replace = (_: string, value: unknown): unknown =>
-    value instanceof CallReference ? { $result: refer(value) } : value;
+  names.clear();
+  const returned = build(makeCollections(table, record));
+  Object.freeze(calls);
   const requests = calls.map(({ verb, path, query, body, options }, place) => ({
     id: `c${place}`,
     method: verb,
-    path:
-      path.map((part) => (typeof part === "string" ? part : `{${refer(part)}}`)).join("") + query,
-    body: body && JSON.parse(JSON.stringify(body, replace)),
+    path: path.join("") + query,
+    body,
     ifMatch: options.ifMatch && tagOf(options.ifMatch),
   }));
-  const batch = {
-    verb: "POST",
-    path: ["/batch"],
-    query: "",
-    body: { requests },
-    options: {},
-    reads: "",
-  };
-  start(connection.send(batch));
+  const body = JSON.parse(toJson({ requests }));
+  names.clear();
+  start(send({ verb: "POST", path: ["/batch"], query: "", body, options, reads: "" }));
   await answers;
   return Promise.all(returned);
 }
 
-class ServiceConnection {
-  private readonly options: ClientOptions;
-  private readonly storage: TokenStorage | undefined;
-  private token: string | null = null;
+/** Return what sends the calls of a client, and knows its token. */
+function connect(options: ClientOptions, takesKeys?: boolean) {
+  let storage = typeof options.storage === "object" ? options.storage : undefined;
+  let token: string | null = null;
+  // How often `onUnauthorized` was called; while it runs NaN, which equals nothing.
+  let refusals = 0;
 
-  constructor(options: ClientOptions) {
-    this.options = options;
-    if (typeof options.storage === "object") this.storage = options.storage;
+  async function getToken(): Promise<string | null> {
+    return (await use((storage) => storage.getItem(TOKEN))) ?? token;
   }
 
-  async getToken(): Promise<string | null> {
-    return this.storage ? this.storage.getItem(TOKEN_KEY) : this.token;
+  async function setToken(value: string | null): Promise<void> {
+    await use((storage) =>
+      value ? storage.setItem(TOKEN, value) : storage.removeItem(TOKEN),
+    );
+    if (!storage && options.storage !== "cookie") token = value;
   }
 
-  async setToken(token: string | null): Promise<void> {
-    if (!this.storage) this.token = this.options.storage === "cookie" ? null : token;
-    else
-      await (token ? this.storage.setItem(TOKEN_KEY, token) : this.storage.removeItem(TOKEN_KEY));
+  /** Use the storage; one that fails, as in some private windows, is replaced by memory. */
+  async function use<T>(action: (storage: TokenStorage) => T | Promise<T>): Promise<T | undefined> {
+    try {
+      return storage && (await action(storage));
+    } catch {
+      return (storage = undefined);
+    }
   }
 
   /** Return the absolute URL of a path below the base path. */
-  url(path: string): string {
-    return new URL(this.options.baseUrl.replace(/\/$/, "") + path, globalThis.location?.href).href;
+  function url(path: string): string {
+    return new URL(options.baseUrl.replace(/\/$/, "") + path, globalThis.location?.href).href;
   }
 
-  async send(call: PendingCall): Promise<unknown> {
-    const { signal, retries = this.options.retries ?? 2 } = call.options;
+  async function send(call: PendingCall): Promise<unknown> {
+    const { signal, retries = options.retries ?? 2, idempotencyKey } = call.options;
+    const isSafe = call.verb === "GET" || (idempotencyKey && takesKeys);
+    const before = refusals;
     for (let attempt = 0; ; attempt++) {
       try {
-        return await this.attempt(call);
+        return await answer(call);
       } catch (error) {
-        const wait = attempt < retries ? delay(call, error, attempt) : undefined;
-        if (wait === undefined) throw await this.note(call, error);
-        await sleep(wait, signal);
+        const { status, retryAfter } = Object(error) as Partial<ApiError>;
+        const wait = retryAfter ?? (status === 0 || status! > 501 ? 2 ** attempt / 4 : Infinity);
+        if (!isSafe || attempt >= retries || wait > MAX_WAIT) {
+          await note(call, error as ApiError, before);
+          throw error;
+        }
+        await sleep(wait * 1000, signal);
       }
     }
   }
 
-  private async attempt(call: PendingCall): Promise<unknown> {
-    const response = await this.exchange(call);
+  async function answer(call: PendingCall): Promise<unknown> {
+    const { reads } = call;
+    const response = await exchange(call);
     if (!response.ok) throw await errorOf(response);
-    if (call.reads === "pages") return response;
-    if (call.reads === "blob") return response.blob();
+    if (reads === "blob" || reads === "text") return response[reads]();
     const text = await response.text();
-    if (call.reads === "text") return text;
-    const answer = text ? parse(text, response.status) : undefined;
-    if (call.reads === "token") await this.setToken(answer.id);
-    if (call.reads === "logout") await this.setToken(null);
-    return read(call.reads, answer, response.headers.get("ETag"));
+    const found = text ? parse(text, response.status) : undefined;
+    if (reads === "pages") return [found, response.headers.get("Link")];
+    if (reads === "token") await setToken(Object(found).id ?? null);
+    if (reads === "logout" && call.token === (await getToken())) await setToken(null);
+    return read(reads, found, response.headers.get("ETag"));
   }
 
-  private async exchange(call: PendingCall): Promise<Response> {
-    const { signal, onProgress, timeout = this.options.timeout ?? 30_000 } = call.options;
-    const url = this.url(call.path.map((part) => refuseReference("", part)).join("") + call.query);
-    const request = await this.request(call);
+  async function exchange(call: PendingCall): Promise<Response> {
+    const { timeout = options.timeout ?? 30_000, signal, ifMatch, onProgress } = call.options;
+    const address = url(call.path.join("") + call.query);
+    const body = encode(call.body);
+    call.token = await getToken();
+    const headers = {
+      "Content-Type": typeof body === "string" && "application/json",
+      Authorization: call.token,
+      "If-Match": ifMatch && tagOf(ifMatch),
+      "Idempotency-Key": call.options.idempotencyKey,
+      ...call.options.headers,
+    };
     signal?.throwIfAborted();
     const control = new AbortController();
     const abort = (): void => control.abort();
-    const timer = setTimeout(abort, timeout);
+    // Timers cannot wait for longer.
+    const timer = setTimeout(abort, Math.min(timeout, 2 ** 31 - 1));
     signal?.addEventListener("abort", abort);
+    const request: SentRequest = {
+      method: call.verb,
+      headers: Object.entries(headers).filter(([, value]) => value) as [string, string][],
+      body,
+      credentials: options.storage === "cookie" ? "include" : "omit",
+      // The token and the body are for this address alone.
+      redirect: "error",
+      signal: control.signal,
+    };
     try {
-      const exchange =
-        onProgress && "XMLHttpRequest" in globalThis ? fetchWithProgress(onProgress) : fetch;
-      const response = await exchange(url, { ...request, signal: control.signal });
-      // The content may end late, too.
-      return new Response(EMPTY.includes(response.status) ? null : await response.blob(), response);
+      const response = await (onProgress && "XMLHttpRequest" in globalThis
+        ? upload(address, request, onProgress)
+        : fetch(address, request));
+      // The content may end late, too; responses of these statuses have none.
+      const isEmpty = [204, 205, 304].includes(response.status);
+      return new Response(isEmpty ? null : await response.blob(), response);
     } catch (error) {
       signal?.throwIfAborted();
       if (control.signal.aborted)
@@ -389,28 +451,19 @@ class ServiceConnection {
     }
   }
 
-  private async request({ verb, body, options }: PendingCall): Promise<RequestInit> {
-    const token = await this.getToken();
-    const content = encode(body);
-    const headers = {
-      ...(typeof content === "string" && { "Content-Type": "application/json" }),
-      ...(token && { Authorization: token }),
-      ...(options.ifMatch && { "If-Match": tagOf(options.ifMatch) }),
-      ...(options.idempotencyKey && { "Idempotency-Key": options.idempotencyKey }),
-      ...options.headers,
-    };
-    const credentials = this.options.storage === "cookie" ? "include" : "omit";
-    return { method: verb, headers, credentials, ...(content !== undefined && { body: content }) };
+  /** Forget a token that is not valid, and tell that a call was refused. */
+  async function note(call: PendingCall, error: ApiError, before: number): Promise<void> {
+    const codes = ["AUTHORIZATION_REQUIRED", "INVALID_TOKEN", "ACCESS_TOKEN_REQUIRED"];
+    // A token that a login has replaced is of no concern.
+    if (!codes.includes(error?.code!) || call.token !== (await getToken())) return;
+    if (error.code === "INVALID_TOKEN" || call.reads === "logout") await setToken(null);
+    if (refusals !== before) return;
+    refusals = NaN;
+    const told = (async () => options.onUnauthorized?.(error))();
+    void told.finally(() => (refusals = before + 1));
   }
 
-  /** Return an error after its effects: a token that is not valid is forgotten. */
-  private async note(call: PendingCall, error: unknown): Promise<unknown> {
-    if (error instanceof ApiError && UNAUTHORIZED.includes(error.code!)) {
-      if (error.code === "INVALID_TOKEN" || call.reads === "logout") await this.setToken(null);
-      this.options.onUnauthorized?.(error);
-    }
-    return error;
-  }
+  return { getToken, setToken, url, send };
 }
 
 function parse(text: string, status: number) {
@@ -423,91 +476,84 @@ function parse(text: string, status: number) {
 
 /** Return what is made of an answer's JSON; rows keep their tag. */
 function read(reads: string, answer: unknown, tag: string | null): unknown {
-  if (reads === "nothing" || reads === "logout") return undefined;
-  if (reads === "count" || reads === "exists") return (answer as Record<string, unknown>)[reads];
+  if (reads === "nothing") return;
+  if (reads === "count" || reads === "exists") return Object(answer)[reads];
   if (tag && answer instanceof Object) tags.set(answer, tag);
   return answer;
 }
 
-function tagOf(row: object | string): string {
+/** Return the tag of a row as it was read, which `ifMatch` takes for a copy of the row. */
+export function tagOf(row: object | string): string {
   const tag = typeof row === "string" ? row : tags.get(row);
   if (!tag) throw new TypeError("This row has no tag: read it by findById.");
   return tag;
 }
 
 async function errorOf(response: Response): Promise<ApiError> {
-  const error = (await response.json().catch(() => null))?.error ?? {};
-  const wait = response.headers.get("Retry-After");
-  const message = error.message ?? `The service answered ${response.status}.`;
-  return new ApiError(
-    response.status,
-    error.code,
-    message,
-    error.details,
-    wait ? Number(wait) : undefined,
-  );
+  const { status, headers } = response;
+  const error = Object((await response.json().catch((): null => null))?.error);
+  const message = error.message ?? `The status is ${status}.`;
+  const wait = headers.get("Retry-After")!;
+  // Without seconds, it is a date; 0 is taken for one that is past.
+  const seconds = Math.max(0, Number(wait) || (Date.parse(wait) - Date.now()) / 1000);
+  const { code, details } = error;
+  return new ApiError(status, code, message, details ?? {}, seconds >= 0 ? seconds : undefined);
 }
 
-/** Return the milliseconds after which a call is repeated, or undefined if it is not. */
-function delay(
-  { verb, options }: PendingCall,
-  error: unknown,
-  attempt: number,
-): number | undefined {
-  if (!(error instanceof ApiError) || (verb !== "GET" && !options.idempotencyKey)) return undefined;
-  const { status, retryAfter } = error;
-  const wait = retryAfter ?? (status === 0 || status > 501 ? 2 ** attempt / 4 : Infinity);
-  return wait <= LONGEST_WAIT ? wait * 1000 : undefined;
-}
-
-function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+function sleep(time: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    setTimeout(resolve, milliseconds);
-    signal?.addEventListener("abort", () => reject(signal.reason));
+    signal?.throwIfAborted();
+    const timer = setTimeout(resolve, time);
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal!.reason);
+    };
+    signal?.addEventListener("abort", stop, { once: true });
   });
 }
 
-/** Return a function like `fetch` that tells how much of the body is sent, which `fetch` cannot. */
-function fetchWithProgress(onProgress: (sent: number, total: number) => void) {
-  return async (
-    url: string,
-    { method, headers, body, credentials, signal }: RequestInit,
-  ): Promise<Response> => {
-    const request = new XMLHttpRequest();
-    request.open(method!, url);
-    request.responseType = "blob";
-    request.withCredentials = credentials === "include";
-    for (const [name, value] of Object.entries(headers!)) request.setRequestHeader(name, value);
-    request.upload.onprogress = ({ loaded, total }) => onProgress(loaded, total);
-    signal?.addEventListener("abort", () => request.abort());
-    request.send(body as XMLHttpRequestBodyInit);
-    await new Promise((resolve) => (request.onloadend = resolve));
-    if (!request.status) throw new TypeError("the connection was closed");
-    const lines = request.getAllResponseHeaders().matchAll(/^(\w[^:]*): *(.*)$/gm);
-    const given = [...lines].map(([, name, value]): [string, string] => [name!, value!]);
-    const content = EMPTY.includes(request.status) ? null : request.response;
-    return new Response(content, { status: request.status, headers: given });
+/** Do what `fetch` does, and tell how much of the body is sent, which `fetch` cannot. */
+async function upload(
+  url: string,
+  { method, headers, body, credentials, signal }: SentRequest,
+  onProgress: (sent: number, total: number) => void,
+): Promise<Received> {
+  const request = new XMLHttpRequest();
+  request.open(method, url);
+  request.responseType = "blob";
+  request.withCredentials = credentials === "include";
+  for (const header of headers) request.setRequestHeader(...header);
+  request.upload.onprogress = ({ loaded, total }) => onProgress(loaded, total);
+  signal.addEventListener("abort", () => request.abort());
+  request.send(body as XMLHttpRequestBodyInit);
+  await new Promise((resolve) => (request.onloadend = resolve));
+  // There is no address after an error, and another one after a redirect.
+  if (request.responseURL !== url) throw new TypeError("no answer");
+  return {
+    status: request.status,
+    headers: ["ETag", "Retry-After"].map((name) => [name, request.getResponseHeader(name) ?? ""]),
+    blob: async () => request.response,
   };
 }
 
 /** Return a body as it is sent: JSON, a form if it is an object with a file, or what it is. */
-function encode(body: unknown): BodyInit | undefined {
-  const raw = [FormData, Blob, ArrayBuffer].some((kind) => body instanceof kind);
-  if (body === undefined || raw || ArrayBuffer.isView(body)) return body as BodyInit | undefined;
-  const values = Object.values(body ?? {}).flat();
-  if (!values.some((value) => value instanceof Blob)) return toJson(body);
-  const form = new FormData();
-  appendAll(form, body as object);
-  return form;
+function encode(body: unknown): BodyInit | null {
+  if (body === undefined) return null;
+  const isRaw = [FormData, Blob, ArrayBuffer].some((kind) => body instanceof kind);
+  if (isRaw || ArrayBuffer.isView(body)) return body as BodyInit;
+  if (!Object.values(body ?? {}).some(hasFile)) return toJson(body);
+  return appendAll(new FormData(), body as object);
 }
 
-function toJson(value: unknown): string {
-  return JSON.stringify(value, refuseReference);
-}
-
-function refuseReference<T>(_: string, value: T): T {
-  if (value instanceof CallReference) throw new TypeError("A reference is for a batch.");
-  return value;
+/** Return JSON; numbers that it has not would be null, and a condition without a value, none. */
+function toJson(value: unknown, isCondition = false): string {
+  return JSON.stringify(value, (name, part) => {
+    const isNumber = typeof part === "number";
+    if (isNumber ? !Number.isFinite(part) : isCondition && part === undefined)
+      throw new TypeError(`${name} is ${part}.`);
+    if (name === "where" && part && !isCondition) toJson(part, true);
+    return part;
+  });
 }
 
 function mapValues<T, R>(values: Record<string, T>, change: (value: T) => R): Record<string, R> {

@@ -30,6 +30,7 @@ from app.users.models import AccessToken, User, new_token, token_digest, user_mo
 from app.users.sessions import login_methods
 from app.users.sessions.login import login_identified
 from app.users.sessions.tokens import IssuedToken, issue, lock, use_up
+from app.users.user_models import FIRST
 
 DIGITS = 8
 #: Seconds for which a mailed code is valid.
@@ -88,7 +89,7 @@ def request_code(email: object, realm: object = None) -> str:
     address, within = read_address(email, realm)
     network = current_network()
     throttles.count(CODE_ADDRESS, network)
-    account = find_enabled_account(address, within)
+    account = find_enabled_account(address, within, FIRST)
     by_client = CODE_EMAIL, network
     if not is_within_budget(by_client, CODE_RECIPIENT, address, within, account):
         return new_token()

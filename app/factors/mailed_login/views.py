@@ -20,7 +20,7 @@ from app.observability.origin import current_languages
 from app.rest.requests.bodies import Body, read_body
 from app.settings import Settings
 from app.users.models import TOKEN_LENGTH
-from app.users.resource import users
+from app.users.resource import users, users_collection
 from app.users.schemas import MAX_FACTOR_TEXT, AccessTokenSchema, ResetRequestSchema
 from app.users.sessions.cookies import (
     SECOND_STEP_COOKIE,
@@ -100,7 +100,7 @@ def request_code(body: Body) -> Response:
 )
 def log_in(body: Body) -> Response:
     """Log in with a mailed code; the email counts as verified from then on."""
-    return respond_with_token(service.log_in(**body))
+    return respond_with_token(service.log_in(**body), users_collection())
 
 
 @bp.get("/login-code")

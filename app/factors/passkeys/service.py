@@ -111,8 +111,8 @@ def begin_login() -> dict[str, Any]:
     return ceremonies.current.request_options(challenge, CHALLENGE_LIFETIME * 1000)
 
 
-def log_in(answer: Mapping[str, object]) -> IssuedToken:
-    """Exchange an authenticator's signature for a session.
+def log_in(answer: Mapping[str, object], principal_type: str) -> IssuedToken:
+    """Exchange an authenticator's signature for a session of a user of this model.
 
     Raises LoginFailed, TooManyRequests, and the errors of `login_identified`.
     """
@@ -124,9 +124,9 @@ def log_in(answer: Mapping[str, object]) -> IssuedToken:
             record_attempt(Action.LOGIN_FAILED, user_id, reason=PASSKEY)
             raise LoginFailed()
     # If the passkey is removed meanwhile, this login fails, too.
-    is_there = exists().where(Passkey.id == row.id)
+    is_there = exists().where(Passkey.id == row.id), User.principal_type == principal_type
     both = (*methods, MULTI_FACTOR)
-    return login_identified(row.user_id, is_there, methods=both, passkey=row.id)
+    return login_identified(row.user_id, *is_there, methods=both, passkey=row.id)
 
 
 def verify(user_id: Id, proof: Mapping[str, Any]) -> tuple[str, ...] | None:

@@ -9,10 +9,11 @@ from app import errors, ids
 from app.access.rules import EVERYONE, EXECUTE, OWNER, READ, WRITE
 from app.factors.schemas import ProofSchema
 from app.factors.views import NOT_PROVED, THROTTLED, UNKNOWN_KIND, own_session
+from app.rest.collection import Collection
 from app.rest.requests.bodies import Body
 from app.settings import Settings
 from app.users.models import User
-from app.users.resource import users
+from app.users.resource import principal_type_of, users
 from app.users.schemas import AccessTokenSchema
 from app.users.sessions.assurance import NOT_RECENT, require_recent
 from app.users.views.sessions import respond_with_token
@@ -48,8 +49,9 @@ def _is_served(settings: Settings) -> bool:
     errors=(THROTTLED,),
     is_served=_is_served,
     summary="Return the options with which a browser logs in, or proves the user again",
+    gets_collection=True,
 )
-def login_options() -> dict[str, Any]:
+def login_options(collection: Collection) -> dict[str, Any]:
     """Return the options with which a browser logs in, or proves the user again."""
     return service.begin_login()
 
@@ -64,10 +66,12 @@ def login_options() -> dict[str, Any]:
     errors=(errors.LoginFailed(), errors.EmailNotVerified(1), MALFORMED, THROTTLED),
     is_served=_is_served,
     summary="Log in with a passkey; the session counts as one with several factors",
+    gets_collection=True,
 )
-def log_in(body: Body) -> Response:
+def log_in(body: Body, collection: Collection) -> Response:
     """Log in with a passkey; the session counts as one with several factors."""
-    return respond_with_token(service.log_in(body["credential"]))
+    token = service.log_in(body["credential"], principal_type_of(collection))
+    return respond_with_token(token, collection)
 
 
 @users.endpoint(

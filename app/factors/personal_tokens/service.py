@@ -48,7 +48,7 @@ VALUE_LENGTH = len(PERSONAL_PREFIX) + RANDOM_LENGTH + CHECKSUM_LENGTH
 TOKENS, USERS = inspect(AccessToken).columns, inspect(User).columns
 # Disabling a user deletes the tokens; the condition covers users disabled in the database directly.
 TOKEN_QUERY = PreparedStatement(
-    select(*COLUMNS, TOKENS.scopes, TOKENS.last_used)
+    select(*COLUMNS, TOKENS.scopes, TOKENS.last_used, USERS.principal_type)
     .join(USERS.id.table, USERS.id == TOKENS.user_id)
     .where(
         TOKENS.digest == bindparam("digest"),
@@ -180,7 +180,7 @@ def identify(transport: TokenTransport, value: str) -> Identity:
     if row.expires_at <= now():
         return Identity(None, InvalidToken(), transport)
     _note_use(row.digest, row.last_used)
-    return Identity(row, None, transport, read_scopes(row.scopes))
+    return Identity(row, None, transport, read_scopes(row.scopes), row.principal_type)
 
 
 def new_value() -> str:

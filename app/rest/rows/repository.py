@@ -67,6 +67,8 @@ class Repository:
     in_database: ClassVar[bool] = True
     # Whether standbys may answer reads, which then may be older.
     may_lag: ClassVar[bool] = True
+    # Values, by attribute, that all rows have; other rows of the table are treated as missing.
+    common: ClassVar[Mapping[str, object]] = {}
     # The condition that no row meets.
     nothing: Condition = false()
     # Runs the statements that read rows.
@@ -85,10 +87,10 @@ class Repository:
 
         Rows that do not meet the restriction are treated as missing.
         """
-        self.restriction = restriction
-        self.model = model
-        self.owner = owner
+        self.model, self.owner = model, owner
         self._table_columns: Mapping[str, AnyColumn] = inspect(model).columns
+        common = [self.column(name) == value for name, value in self.common.items()]
+        self.restriction = [*common, *restriction]
         self.key = self._table_columns["id"]
         self._defaults = ColumnDefaults(self._table_columns)
         self.shown = ShownColumns(properties, self.key.table)

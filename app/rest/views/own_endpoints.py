@@ -30,9 +30,11 @@ def describe_own(resource: Resource, endpoint: Endpoint) -> Endpoint:
 def bind_own(collection: Collection, endpoint: Endpoint) -> Endpoint:
     """Return a resource's endpoint whose view authorizes the id and gets the row."""
     view, many = endpoint.view, isinstance(endpoint.answer, list)
+    if endpoint.gets_collection:
+        view = _with_collection(collection, view)
     schema = endpoint.answer[0] if many else endpoint.answer
     if isinstance(schema, type):
-        view = _dumping(collection, endpoint, schema, many)
+        view = _dumping(collection, endpoint.replace(view=view), schema, many)
     adapt = _with_row if endpoint.finds_row else _without_grant
     return describe_own(collection.resource, endpoint).replace(view=adapt(collection, view))
 
@@ -103,6 +105,16 @@ def _with_row(collection: Collection, view: View) -> View:
         row_id = collection.authorize_id(grant, id)
         row = collection.rows.read(row_id, grant)
         return view(collection.or_denied(row_id, row), **arguments)
+
+    return call
+
+
+def _with_collection(collection: Collection, view: View) -> View:
+    """Wrap a view so that it gets the collection that serves it."""
+
+    @wraps(view)
+    def call(*arguments: object, **named: object) -> object:
+        return view(*arguments, collection=collection, **named)
 
     return call
 

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping
+from dataclasses import replace
 from functools import wraps
 from types import FunctionType
 
@@ -9,17 +10,17 @@ from flask import Flask
 from sqlalchemy import Column, Table, inspect, select
 from sqlalchemy.orm import configure_mappers
 
-from app.access.policy import Grant, denial
+from app.access.policy import Grant, denial, principal_types
 from app.config import ConfigurationError
 from app.database.session import db
 from app.errors import InvalidFilter, ModelNotFound
 from app.ids import UUID_LENGTH
-from app.problems import Problems, describe_error
+from app.problems import Problems, describe_error, suggest
 from app.rest.collection import Collection, served_collections
 from app.rest.computed import unusable
 from app.rest.endpoint import Endpoint, Endpoints, register_endpoints
 from app.rest.filters.columns import check_types, has_short_ids
-from app.rest.relations import Relation
+from app.rest.relations import BELONGS_TO, Relation
 from app.rest.resource import Resource
 from app.rest.rows.dependents import Dependent, Dependents, dependents
 from app.rest.served_relations import with_added_relations
@@ -46,6 +47,7 @@ def register_resource(app: Flask, resource: Resource) -> None:
     if resource.name in served_collections.of(app):
         raise ConfigurationError(f"{resource.name} is served already; set another name")
     resource = with_added_relations(app, resource)
+    resource = replace(resource, owners=_owners(app, resource))
     collection = Collection(resource, app.config)
     check_types(resource.name, collection.properties)
     _check_id(collection)
@@ -61,8 +63,34 @@ def register_resource(app: Flask, resource: Resource) -> None:
     else:
         endpoints = [endpoint.replace(is_served=lambda _: False) for endpoint in endpoints]
     rules = resource.rules(app.config)
-    served = Endpoints(resource.name, endpoints, rules, dynamic=resource.roles, path=resource.path)
+    served = Endpoints(
+        *(resource.name, endpoints, rules),
+        dynamic=resource.roles,
+        owners=resource.owners,
+        path=resource.path,
+    )
     register_endpoints(app, served)
+
+
+def _owners(app: Flask, resource: Resource) -> str | None:
+    """Return the model of users that own a resource's rows, if there are several models of users.
+
+    None: users of any model, because no relation leads from the rows to their owners.
+    """
+    types = principal_types.of(app)
+    if len(types) == 1 or resource.owner is None:
+        return None
+    if resource.holds_users:
+        return types.get(resource.name)
+    relations = (*resource.relations.values(), *resource.foreign_keys)
+    owners = (
+        types[relation.target]
+        for relation in relations
+        if relation.kind == BELONGS_TO
+        and relation.foreign_key == resource.owner.key
+        and relation.target in types
+    )
+    return next(owners, None)
 
 
 def _refusing(collection: Collection, endpoint: Endpoint) -> Endpoint:
@@ -123,7 +151,7 @@ def _relation_problem(
     targets = [collection if relation.is_embedded else collections.get(name) for name in names]
     for name, target in zip(names, targets, strict=True):
         if target is None:
-            return f"there is no model {name}"
+            return f"there is no model {name}{suggest(name, collections)}"
         holder = relation.holder(collection.model, target.model)
         if problem := _key_problem(relation, inspect(holder).columns, holder.__name__):
             return problem

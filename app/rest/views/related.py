@@ -10,6 +10,7 @@ from typing import NamedTuple
 from flask.typing import ResponseReturnValue
 from sqlalchemy import and_, cast, select
 
+from app.access.identity import current_identity
 from app.access.policy import CREATE, CREATE_RELATED, Grant
 from app.database.ids import key_value
 from app.ids import Id
@@ -48,7 +49,10 @@ class Related:
         """Return the id of a parent that the caller's permission covers; raise ModelNotFound."""
         parent_id = self.parent.authorize_id(grant, text)
         # The token proves that the caller exists; other rows must be looked up.
+        owners = self.parent.resource.owners
         is_caller = self.parent.is_owner_model and parent_id == grant.user_id
+        if owners is not None and owners != current_identity().principal_type:
+            is_caller = False
         if grant.by_row or not is_caller:
             self.parent.read(grant, parent_id)
         return parent_id

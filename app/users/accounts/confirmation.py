@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from flask import current_app
 from sqlalchemy import and_, false, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
@@ -21,7 +20,9 @@ from app.users.models import CHANGE_SCOPE, VERIFY_SCOPE, AccessToken, User, toke
 from app.users.names import NOT_AN_EMAIL, stored_email
 from app.users.passwords.hashing import check_password
 from app.users.sessions import login_methods
+from app.users.sessions.login import type_of_user
 from app.users.sessions.tokens import delete_scoped, delete_sessions, lock, use_up
+from app.users.user_models import settings_of
 
 from .address_proofs import check_new_address
 from .credentials import NOTICE_LIFETIME, confirm_own, record_email_change, record_verified
@@ -60,21 +61,25 @@ def confirms_changes(settings: Settings) -> bool:
     return bool(settings["EMAIL_CHANGE"] == "confirmed")
 
 
-def request_verification(user_id: Id | None) -> None:
-    """Ask a user to confirm the address, by verificationRequest.
+def request_verification(user_id: Id | None, principal_type: str | None = None) -> None:
+    """Ask a user, of any model unless one is given, to confirm the address.
 
-    Does nothing, in the same time, if the user does not exist, has a verified address or is
-    disabled; None is the id of no user. Does nothing at all without EMAIL_VERIFICATION, or after
-    too many requests for the id, which anybody may make. Raises TooManyRequests for a client with
-    too many requests.
+    It is done by verificationRequest. Does nothing, in the same time, if the user does not exist,
+    has a verified address or is disabled; None is the id of no user. Does nothing at all without
+    EMAIL_VERIFICATION, or after too many requests for the id, which anybody may make. Raises
+    TooManyRequests for a client with too many requests.
     """
     count(VERIFICATION_ADDRESS, current_network())
-    if not asks_for_verification(current_app.config) or not allows(VERIFICATION_USER, user_id or 0):
+    if principal_type is None:
+        principal_type = type_of_user(user_id)
+    settings = settings_of(principal_type)
+    if not asks_for_verification(settings) or not allows(VERIFICATION_USER, user_id or 0):
         return
     model = user_model()
     unverified = model.email_verified == false(), model.disabled_at.is_(None)
+    of_model = model.id == user_id, model.principal_type == principal_type
     user = db.session.scalar(
-        select(model).where(model.id == user_id, *unverified),
+        select(model).where(*of_model, *unverified),
         execution_options={"populate_existing": True},
     )
     mail_token(verification_request, VERIFY_SCOPE, user, user.email if user else "")
@@ -95,10 +100,9 @@ def verify_new_addresses(users: Iterable[User]) -> None:
     Call it in the transaction that stores the address. Does nothing without EMAIL_VERIFICATION, or
     for an address that is verified.
     """
-    if asks_for_verification(current_app.config):
-        for user in users:
-            if not user.email_verified:
-                mail_token(verification_request, VERIFY_SCOPE, user, user.email)
+    for user in users:
+        if asks_for_verification(settings_of(user.principal_type)) and not user.email_verified:
+            mail_token(verification_request, VERIFY_SCOPE, user, user.email)
 
 
 def request_email_change(
@@ -159,13 +163,15 @@ def confirm_email(
     return _confirm(digest, find_confirmation(digest), kept, end_sessions)
 
 
-def confirm_own_address(user_id: str, digest: str) -> None:
-    """Verify the address of the user with this id; raise InvalidConfirmation.
+def confirm_own_address(user_id: str, digest: str, principal_type: str) -> None:
+    """Verify the address of the user of a model with this id; raise InvalidConfirmation.
 
     A token for a new address is invalid here.
     """
     confirmation = find_confirmation(digest)
-    if str(confirmation.user.id) != user_id or confirmation.is_new:
+    user = confirmation.user
+    is_own = str(user.id) == user_id and user.principal_type == principal_type
+    if not is_own or confirmation.is_new:
         raise InvalidConfirmation()
     _confirm(digest, confirmation)
 

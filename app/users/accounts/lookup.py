@@ -10,6 +10,7 @@ from app.errors import ModelNotFound
 from app.ids import Id
 from app.users.models import User, user_model
 from app.users.names import lookup_email
+from app.users.user_models import FIRST
 
 #: Maximum service accounts in one response.
 MAX_LISTED = 1000
@@ -23,17 +24,17 @@ def get_user(user_id: Id) -> User:
     return user
 
 
-def find_user(email: str, realm: str | None = None) -> User | None:
-    """Return the user with this email in this realm, or None."""
+def find_user(email: str, realm: str | None = None, principal_type: str = FIRST) -> User | None:
+    """Return the user of a model with this email in this realm, or None."""
     model = user_model()
-    return db.session.scalar(
-        select(model).where(model.email == lookup_email(email), model.realm == (realm or ""))
-    )
+    named = model.email == lookup_email(email), model.principal_type == principal_type
+    return db.session.scalar(select(model).where(*named, model.realm == (realm or "")))
 
 
-def find_realms(email: str) -> list[str | None]:
-    """Return the realms that have a user with this email; None stands for no realm."""
-    realms = select(User.realm).where(User.email == lookup_email(email)).order_by(User.realm)
+def find_realms(email: str, principal_type: str = FIRST) -> list[str | None]:
+    """Return the realms that have a user of a model with this email; None stands for no realm."""
+    named = User.email == lookup_email(email), User.principal_type == principal_type
+    realms = select(User.realm).where(*named).order_by(User.realm)
     return [realm or None for realm in db.session.scalars(realms)]
 
 
@@ -54,10 +55,13 @@ def list_members(role_id: Id, limit: int, skip: int) -> list[Mapping[str, object
     return [row._asdict() for row in db.session.execute(users)]
 
 
-def list_users() -> list[User]:
-    """Return all users in the order of creation."""
+def list_users(principal_type: str | None = None) -> list[User]:
+    """Return the users of a model, by default all, in the order of creation."""
     model = user_model()
-    return list(db.session.scalars(select(model).order_by(model.created, model.id)))
+    found = select(model).order_by(model.created, model.id)
+    if principal_type is not None:
+        found = found.where(model.principal_type == principal_type)
+    return list(db.session.scalars(found))
 
 
 def list_role_holders() -> list[tuple[str, Id, str, str | None]]:

@@ -27,6 +27,7 @@ from app.users.passwords.hashing import (
 from app.users.passwords.policy import validate_password
 from app.users.sessions import login_methods
 from app.users.sessions.tokens import delete_sessions, delete_tokens, lock, use_up
+from app.users.user_models import FIRST, key_prefix
 
 from .credentials import mark_verified, record_credential_change
 from .lookup import get_user
@@ -80,7 +81,9 @@ def store_password(user_id: Id, password_hash: str) -> None:
         delete_tokens([user_id])
 
 
-def request_password_reset(email: object, realm: object = None) -> None:
+def request_password_reset(
+    email: object, realm: object = None, principal_type: str = FIRST
+) -> None:
     """Issue a reset token and emit resetPasswordRequest if an enabled user has this email.
 
     Returns nothing in either case, nor after too many requests for the email: only the mail shows
@@ -90,8 +93,8 @@ def request_password_reset(email: object, realm: object = None) -> None:
     address, within = read_address(email, realm)
     network = current_network()
     throttles.count(throttles.RESET_ADDRESS, network)
-    account = find_enabled_account(address, within)
-    by_client = throttles.RESET_EMAIL, network
+    account = find_enabled_account(address, within, principal_type)
+    by_client = throttles.RESET_EMAIL, network, *key_prefix(principal_type)
     if is_within_budget(by_client, throttles.RESET_RECIPIENT, address, within, account):
         mail_token(reset_password_request, RESET_SCOPE, account, address)
 
@@ -109,7 +112,7 @@ def send_reset(user_id: Id) -> None:
     with transaction():
         # Keeps the user from being deleted meanwhile.
         lock(User.id == user_id)
-        if find_enabled_account(user.email, user.realm):
+        if find_enabled_account(user.email, user.realm, user.principal_type):
             record(Action.RESET_SENT, user_id)
             mail_token(reset_password_request, RESET_SCOPE, user, user.email)
 
@@ -135,15 +138,18 @@ def reset_password(token: str, new_password: str) -> None:
     use_reset_token(token_digest(token), new_password)
 
 
-def use_reset_token(digest: str, new_password: str) -> None:
+def use_reset_token(digest: str, new_password: str, principal_type: str | None = None) -> None:
     """Set a new password with the token of this digest; delete all tokens of the user.
 
-    Raises InvalidToken, or ValidationError for a weak password, TooManyRequests or TooManyHashes,
-    all of which keep the token valid.
+    With a `principal_type` it must be the token of a user of this model. Raises InvalidToken, or
+    ValidationError for a weak password, TooManyRequests or TooManyHashes, all of which keep the
+    token valid.
     """
     with hashing():
         throttles.count(throttles.RESET_CONFIRMATION, current_network())
         user = check_reset_token(digest)
+        if principal_type not in (None, user.principal_type):
+            raise InvalidToken()
         validate_password(new_password, user.email, user.username, field="newPassword")
         new_hash = hash_password(new_password)
     with transaction():

@@ -15,8 +15,9 @@ from app.access.roles import check_role
 from app.errors import quote
 from app.users.accounts import lookup
 from app.users.accounts.removal import has_admin
-from app.users.models import User, user_properties
+from app.users.models import User
 from app.users.transfer.csv_files import from_text
+from app.users.user_models import find_principal_type, properties_of
 
 # Maximum realms in an error.
 MAX_NAMED_REALMS = 5
@@ -28,6 +29,11 @@ NO_ADMIN = (
 Options = ParamSpec("Options")
 
 realm_option = click.option("--realm", help="The realm of the user.")
+
+
+model_option = click.option(
+    "--model", help="The model of the user, if there are several; by default the first."
+)
 password_option = click.option(
     "--password-stdin", is_flag=True, help="Read the password from the first line of stdin."
 )
@@ -41,9 +47,18 @@ property_option = click.option(
 )
 
 
-def read_properties(given: Iterable[str]) -> dict[str, object]:
-    """Return the JSON values of properties given as `name=value`."""
-    known = {declared.name: declared for declared in user_properties.current}
+def find_model(name: str | None) -> str:
+    """Return the `principal_type` of a model by its name; None is the first one."""
+    try:
+        return find_principal_type(name)
+    except LookupError as error:
+        message = str(error)
+        raise click.ClickException(f"{message[:1].upper()}{message[1:]}.") from None
+
+
+def read_properties(given: Iterable[str], principal_type: str) -> dict[str, object]:
+    """Return the JSON values of properties of a model given as `name=value`."""
+    known = {declared.name: declared for declared in properties_of(principal_type)}
     values: dict[str, object] = {}
     for text in given:
         name, separator, value = text.partition("=")
@@ -64,28 +79,36 @@ def read_password(from_stdin: bool) -> str:
 
 
 def user_argument(command: Callable[Concatenate[User, Options], None]) -> Callable[..., None]:
-    """Give a command the argument EMAIL and the option --realm; it is called with the user."""
+    """Give a command the argument EMAIL, and options; it is called with the user."""
 
     @click.argument("email")
     @realm_option
+    @model_option
     @wraps(command)
-    def run(email: str, realm: str | None, *args: Options.args, **options: Options.kwargs) -> None:
-        command(find_user(email, realm), *args, **options)
+    def run(
+        email: str,
+        realm: str | None,
+        model: str | None,
+        *args: Options.args,
+        **options: Options.kwargs,
+    ) -> None:
+        command(find_user(email, realm, find_model(model)), *args, **options)
 
     return run
 
 
-def find_user(email: str, realm: str | None) -> User:
+def find_user(email: str, realm: str | None, principal_type: str) -> User:
     """Return the user with this email; if missing, raise an error that names other realms."""
-    user = lookup.find_user(email, realm)
+    user = lookup.find_user(email, realm, principal_type)
     if user is None:
-        raise click.ClickException(f"There is no user {email}{_where(email, realm)}.")
+        where = _where(email, realm, principal_type)
+        raise click.ClickException(f"There is no user {email}{where}.")
     return user
 
 
-def _where(email: str, realm: str | None) -> str:
+def _where(email: str, realm: str | None, principal_type: str) -> str:
     """Return an error message about where the email exists and where it does not."""
-    others = lookup.find_realms(email)[:MAX_NAMED_REALMS]
+    others = lookup.find_realms(email, principal_type)[:MAX_NAMED_REALMS]
     there = " or ".join(f"in realm {name}" if name else "without a realm" for name in others)
     hint = f"; there is one {there}" if there else ""
     if realm:

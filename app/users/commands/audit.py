@@ -14,7 +14,7 @@ from app.errors import ModelNotFound
 from app.ids import Id
 from app.problems import closest
 
-from .arguments import find_user, realm_option
+from .arguments import find_model, find_user, model_option, realm_option
 
 # Default number of listed records.
 DEFAULT_LIMIT = 1000
@@ -26,6 +26,7 @@ audit = CommandGroup("audit", help="List and purge the audit log.")
 @audit.command("list")
 @click.option("--user", help="Only what this user did or what was done to it: an email or id.")
 @realm_option
+@model_option
 @click.option("--action", help="Only records of this action.")
 @click.option("--since", type=click.DateTime(), help="A date, or a time in UTC.")
 @click.option("--limit", type=click.IntRange(1), default=DEFAULT_LIMIT, show_default=True)
@@ -33,6 +34,7 @@ audit = CommandGroup("audit", help="List and purge the audit log.")
 def list_(
     user: str | None,
     realm: str | None,
+    model: str | None,
     action: str | None,
     since: datetime | None,
     limit: int,
@@ -41,7 +43,7 @@ def list_(
     """List the newest records, newest first."""
     if action is not None:
         _check_action(action)
-    user_id = None if user is None else _user_id(user, realm)
+    user_id = None if user is None else _user_id(user, realm, find_model(model))
     found = audit_log.find_records(limit, user_id, action, since and since.replace(tzinfo=UTC))
     print_rows(COLUMNS, (_row(record, as_json) for record in found), as_json)
 
@@ -77,10 +79,10 @@ def _text(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _user_id(user: str, realm: str | None) -> Id:
+def _user_id(user: str, realm: str | None, principal_type: str) -> Id:
     """Return the id of a user; with an explicit id, the user may have been deleted."""
     if "@" not in user:
         if (user_id := app_id_form().parse(user)) is None:
             raise ModelNotFound("user", user)
         return user_id
-    return find_user(user, realm).id
+    return find_user(user, realm, principal_type).id

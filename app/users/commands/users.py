@@ -2,19 +2,28 @@
 
 import os
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
 
 from app.commands import CommandGroup, json_option, print_rows
 from app.users.accounts import credentials, lookup, passwords, registration, removal
-from app.users.models import User, user_properties
+from app.users.models import User
 from app.users.resource import users_collection
 from app.users.transfer import exporting, importing
 from app.users.transfer.csv_files import InvalidFileError
+from app.users.user_models import has_several, properties_of, user_models
 
 from . import arguments
-from .arguments import password_option, property_option, read_password, realm_option, user_argument
+from .arguments import (
+    model_option,
+    password_option,
+    property_option,
+    read_password,
+    realm_option,
+    user_argument,
+)
 
 if TYPE_CHECKING:
     from app.properties.properties import Property
@@ -35,6 +44,7 @@ INTERRUPTED = (
 @click.argument("email")
 @click.option("--username", help="A name to log in with, besides the email.")
 @realm_option
+@model_option
 @click.option("--role", "roles", multiple=True, help="A role to grant; may be repeated.")
 @property_option
 @password_option
@@ -43,20 +53,22 @@ def create(
     email: str,
     username: str | None,
     realm: str | None,
+    model: str | None,
     roles: tuple[str, ...],
     properties: tuple[str, ...],
     password_stdin: bool,
     service: bool,
 ) -> None:
     """Create the user EMAIL, even if REGISTRATION_OPEN is false."""
+    principal_type = arguments.find_model(model)
     given = {
         "email": email,
         "username": username,
         "realm": realm,
-        **arguments.read_properties(properties),
+        **arguments.read_properties(properties, principal_type),
     }
-    schema = users_collection().create_schema
-    values = schema.load(given, partial=("password",))
+    schema = users_collection(principal_type).create_schema
+    values = schema.load(given, partial=("password",)) | {"principal_type": principal_type}
     # Checked before the password is asked for.
     registration.check_new_user(**values)
     arguments.check_roles(roles)
@@ -75,11 +87,19 @@ def create(
 
 
 @users.command("list")
+@model_option
 @json_option
-def list_(as_json: bool) -> None:
-    """List all users."""
-    names = (*USER_COLUMNS, *(declared.name for declared in _shown_properties()))
-    print_rows(names, map(_user_row, lookup.list_users()), as_json)
+def list_(model: str | None, as_json: bool) -> None:
+    """List all users, or those of a model with its properties."""
+    if model is None and has_several():
+        names: tuple[str, ...] = (*USER_COLUMNS, "model")
+        rows = [(*_user_row(user, ()), _model_of(user)) for user in lookup.list_users()]
+    else:
+        principal_type = arguments.find_model(model)
+        properties = _shown_properties(principal_type)
+        names = (*USER_COLUMNS, *(declared.name for declared in properties))
+        rows = [_user_row(user, properties) for user in lookup.list_users(principal_type)]
+    print_rows(names, rows, as_json)
 
 
 @users.command()
@@ -138,13 +158,14 @@ def enable(user: User) -> None:
     is_flag=True,
     help="Leave out users whose email is there already: go on after an interruption.",
 )
-def import_(path: str, dry_run: bool, skip_existing: bool) -> None:
+@model_option
+def import_(path: str, dry_run: bool, skip_existing: bool, model: str | None) -> None:
     """Import the users of the CSV file FILE, unless there is a problem with any of them.
 
     Line 1 names the columns: email and, optionally, username, realm, password or passwordHash,
     emailVerified, created, disabledAt, roles.
     """
-    checked = _read_file(path, skip_existing)
+    checked = _read_file(path, skip_existing, arguments.find_model(model))
     arguments.check_roles(sorted({role for user in checked.users for role in user["roles"]}))
     rest = f" {checked.skipped} were there already." if skip_existing else ""
     if dry_run:
@@ -159,28 +180,33 @@ def import_(path: str, dry_run: bool, skip_existing: bool) -> None:
 @click.option(
     "--with-password-hashes", "with_hashes", is_flag=True, help="Export hashes of passwords too."
 )
-def export(path: str, with_hashes: bool) -> None:
-    """Export all users to the new CSV file FILE, or to stdout if it is `-`."""
+@model_option
+def export(path: str, with_hashes: bool, model: str | None) -> None:
+    """Export all users of a model to the new CSV file FILE, or to stdout if it is `-`."""
+    principal_type = arguments.find_model(model)
     if with_hashes:
         click.echo(HASHES_WARNING, err=True)
     if path == STDOUT:
-        count = exporting.export_users(sys.stdout, with_hashes)
+        count = exporting.export_users(sys.stdout, with_hashes, principal_type)
     else:
-        count = _write_file(path, with_hashes)
+        count = _write_file(path, with_hashes, principal_type)
     click.echo(f"Exported {count} users to {path}.", err=path == STDOUT)
 
 
-def _shown_properties() -> "list[Property]":
-    return [declared for declared in user_properties.current if not declared.hidden]
+def _shown_properties(principal_type: str) -> "list[Property]":
+    return [declared for declared in properties_of(principal_type) if not declared.hidden]
 
 
-def _user_row(user: User) -> tuple[object, ...]:
-    """Return the values of USER_COLUMNS, and of the properties that are not hidden."""
+def _model_of(user: User) -> str:
+    """Return the name of a user's model."""
+    return user_models.current[user.principal_type].name
+
+
+def _user_row(user: User, properties: "Iterable[Property]") -> tuple[object, ...]:
+    """Return the values of USER_COLUMNS, and of these properties."""
     realm = user.realm or None
     names = user.id, user.email, user.username, realm
-    values = (
-        declared.field().serialize(declared.column_name, user) for declared in _shown_properties()
-    )
+    values = (declared.field().serialize(declared.column_name, user) for declared in properties)
     return *names, user.email_verified, user.created, user.disabled_at, *values
 
 
@@ -201,10 +227,10 @@ def _import_users(users: list[importing.NewUser], path: str) -> int:
     return count
 
 
-def _read_file(path: str, skip_existing: bool) -> importing.Checked:
+def _read_file(path: str, skip_existing: bool, principal_type: str) -> importing.Checked:
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            checked = importing.check_file(file, skip_existing)
+            checked = importing.check_file(file, skip_existing, principal_type)
     except OSError as error:
         raise click.ClickException(f"{path} cannot be read: {error.strerror}.") from None
     except InvalidFileError as error:
@@ -216,12 +242,12 @@ def _read_file(path: str, skip_existing: bool) -> importing.Checked:
     return checked
 
 
-def _write_file(path: str, with_hashes: bool) -> int:
+def _write_file(path: str, with_hashes: bool, principal_type: str) -> int:
     """Write a new file that only its owner can read; delete it if that fails."""
     try:
         with open(path, "x", encoding="utf-8", newline="", opener=_open_private) as file:
             try:
-                return exporting.export_users(file, with_hashes)
+                return exporting.export_users(file, with_hashes, principal_type)
             except BaseException:
                 os.unlink(path)
                 raise

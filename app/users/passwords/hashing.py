@@ -30,6 +30,7 @@ from app.throttles import (
     count_failure,
 )
 from app.users.models import User
+from app.users.user_models import key_prefix
 
 #: Maximum characters of a password that is normalized: longer ones take quadratic time; these take
 #: 1.5 ms.
@@ -174,13 +175,13 @@ def hash_problem(stored: str) -> str | None:
 
 
 @contextmanager
-def login_attempt(realm: str, name: str, value: str) -> Iterator[None]:
+def login_attempt(principal_type: str, realm: str, name: str, value: str) -> Iterator[None]:
     """Count an attempt to log in, which has failed if the block raises.
 
     Attempts are counted by the submitted identity, whether the user exists or not. Raises
     TooManyRequests, or TooManyHashes, which counts nothing.
     """
-    identity = LOGIN_IDENTITY, realm, name, value
+    identity = LOGIN_IDENTITY, *key_prefix(principal_type), realm, name, value
     with hashing(), count_failure(LOGIN_ADDRESS, current_network()), count_failure(*identity):
         yield
 
@@ -200,8 +201,9 @@ def check_password(user_id: Id, stored: str | None, password: str) -> None:
 
 def forget_failures(user: User) -> None:
     """Forget failed attempts of a user whose password was set anew."""
-    clear(LOGIN_IDENTITY, user.realm, "email", user.email)
-    clear(LOGIN_IDENTITY, user.realm, "username_key", user.username_key)
+    names = LOGIN_IDENTITY, *key_prefix(user.principal_type), user.realm
+    clear(*names, "email", user.email)
+    clear(*names, "username_key", user.username_key)
     clear(PASSWORD_CHECK, user.id)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from flask import current_app
 from sqlalchemy import ColumnElement, false, select
 from sqlalchemy.exc import IntegrityError
 
@@ -14,6 +13,7 @@ from app.audit.entries import UNVERIFIED_EMAIL, Action, record, record_attempt
 from app.database.session import db, transaction
 from app.ids import Id
 from app.observability.origin import current_origin
+from app.settings import Settings
 from app.state import AppState
 from app.throttles import key_digest
 from app.users.models import User, user_model
@@ -26,6 +26,7 @@ from app.users.passwords.hashing import (
     replace_hash,
     verify_login,
 )
+from app.users.user_models import FIRST, key_prefix, settings_of
 
 from .tokens import ABSENT, IssuedToken, issue, parse_ttl
 
@@ -83,16 +84,19 @@ second_step = AppState[SecondStep | None]("second step", factory=lambda _app: No
 
 
 def login(
-    credentials: Mapping[str, object], include: str | Iterable[object] | None = None
+    credentials: Mapping[str, object],
+    include: str | Iterable[object] | None = None,
+    principal_type: str = FIRST,
 ) -> IssuedToken:
     """Check credentials and issue an access token, with `user` if `include` names it.
 
     The credentials are those of the endpoint: `email` or `username`, `password`, and optionally
-    `realm`, `ttl` in seconds, `rememberMe`, and `code` and `kind` of a second factor. Raises
-    LoginFailed if they do not match, EmailNotVerified if EMAIL_VERIFICATION is "required" and the
-    address is not verified, the errors of `SecondStep.take`, UsernameOrEmailRequired,
-    RealmRequired, InvalidEmail, InvalidUsername, InvalidRealm or InvalidTtl for malformed ones,
-    TooManyRequests and TooManyHashes.
+    `realm`, `ttl` in seconds, `rememberMe`, and `code` and `kind` of a second factor. They are
+    those of a user of the model `principal_type`, by default the first one. Raises LoginFailed if
+    they do not match, EmailNotVerified if EMAIL_VERIFICATION is "required" and the address is not
+    verified, the errors of `SecondStep.take`, UsernameOrEmailRequired, RealmRequired, InvalidEmail,
+    InvalidUsername, InvalidRealm or InvalidTtl for malformed ones, TooManyRequests and
+    TooManyHashes.
 
     Example::
 
@@ -101,17 +105,18 @@ def login(
     """
     remember_me = parse_remember_me(credentials.get("rememberMe"))
     includes_user = _names_user(include)
-    realm, name, value = parse_credentials(credentials)
-    ttl = parse_ttl(credentials.get("ttl"))
-    identity = {"identity": key_digest(realm, name, value)}
-    with login_attempt(realm, name, value):
-        found = _find(realm, name, value)
+    settings = settings_of(principal_type)
+    realm, name, value = parse_credentials(credentials, settings)
+    ttl = parse_ttl(credentials.get("ttl"), settings)
+    identity = {"identity": key_digest(*key_prefix(principal_type), realm, name, value)}
+    with login_attempt(principal_type, realm, name, value):
+        found = _find(principal_type, realm, name, value)
         # Read before a rollback: a concurrent request may delete the user.
         user_id = found.id if found else None
         try:
             user, stored, form = _check(found, credentials.get("password"))
             first = FirstStep(user.id, ttl, remember_me, PASSWORD, includes_user)
-            may_log_in = user.email_verified or _may_log_in_unverified()
+            may_log_in = user.email_verified or _may_log_in_unverified(settings)
             takes_second = may_log_in and takes_second_step(user.id, PASSWORD)
             if may_log_in and not takes_second:
                 token = _open_session(first, stored, form)
@@ -139,13 +144,14 @@ def login_identified(
     `methods` and `details` are passed to `open_session`. Raises EmailNotVerified as `login` does,
     and the errors of `SecondStep.take` and `open_session`.
     """
-    columns = select(User.email_verified).where(User.id == user_id, *MAY_LOG_IN)
-    is_verified = db.session.scalar(columns)
-    if is_verified is None:
+    columns = select(User.email_verified, User.principal_type)
+    row = db.session.execute(columns.where(User.id == user_id, *MAY_LOG_IN)).first()
+    if row is None:
         raise errors.LoginFailed()
-    if not (is_verified or _may_log_in_unverified()):
+    settings = settings_of(row.principal_type)
+    if not (row.email_verified or _may_log_in_unverified(settings)):
         raise errors.EmailNotVerified(user_id)
-    first = FirstStep(user_id, parse_ttl(None), True, tuple(methods), details=details)
+    first = FirstStep(user_id, parse_ttl(None, settings), True, tuple(methods), details=details)
     if takes_second_step(user_id, first.methods):
         return _take_second_step(first, {}, *conditions)
     return open_session(user_id, first.ttl, True, *conditions, methods=first.methods, **details)
@@ -200,7 +206,13 @@ def issue_token(user_id: Id, ttl: float | None = None, methods: Iterable[str] = 
     RFC 8176 for how the user was authenticated; with `mfa` the session is strong. Raises
     LoginFailed if the user does not exist or is disabled, and InvalidTtl.
     """
-    return open_session(user_id, parse_ttl(ttl), methods=methods)
+    settings = settings_of(type_of_user(user_id))
+    return open_session(user_id, parse_ttl(ttl, settings), methods=methods)
+
+
+def type_of_user(user_id: Id | None) -> str:
+    """Return the model of a user, the first one if there is no such user."""
+    return db.session.scalar(select(User.principal_type).where(User.id == user_id)) or FIRST
 
 
 def takes_second_step(user_id: Id, methods: Collection[str]) -> bool:
@@ -209,15 +221,18 @@ def takes_second_step(user_id: Id, methods: Collection[str]) -> bool:
     return step is not None and step.is_due(user_id, methods)
 
 
-def parse_credentials(credentials: Mapping[str, object]) -> tuple[str, str, str]:
+def parse_credentials(
+    credentials: Mapping[str, object], settings: Settings
+) -> tuple[str, str, str]:
     """Return the realm, and the name and value of the column that identifies the user.
 
     `email` precedes `username`; with REALM_DELIMITER, "realm:name" precedes `realm`. Raises
     RealmRequired before any other error, and an error for a field that is not a string.
     """
     name = "username" if credentials.get("email") in ABSENT else "email"
-    given, value = _split_realm(credentials.get("realm"), credentials.get(name))
-    realm = _check_realm(given)
+    delimiter = settings["REALM_DELIMITER"]
+    given, value = _split_realm(delimiter, credentials.get("realm"), credentials.get(name))
+    realm = _check_realm(given, is_required=bool(settings["REALM_REQUIRED"] or delimiter))
     if value in ABSENT:
         raise errors.UsernameOrEmailRequired()
     if not isinstance(value, str):
@@ -232,17 +247,15 @@ def parse_remember_me(asked: object) -> bool:
     return not (asked is False or (isinstance(asked, str) and asked.lower() == "false"))
 
 
-def _split_realm(realm: object, name: object) -> tuple[object, object]:
-    delimiter = current_app.config["REALM_DELIMITER"]
+def _split_realm(delimiter: str | None, realm: object, name: object) -> tuple[object, object]:
     if delimiter and isinstance(name, str) and delimiter in name:
         realm, _, name = name.partition(delimiter)
     return realm, name
 
 
-def _check_realm(realm: object) -> str:
+def _check_realm(realm: object, is_required: bool) -> str:
     """Return a realm in its stored form; raise RealmRequired or InvalidRealm."""
-    config = current_app.config
-    if realm in (None, "") and (config["REALM_REQUIRED"] or config["REALM_DELIMITER"]):
+    if realm in (None, "") and is_required:
         raise errors.RealmRequired()
     if realm is not None and not isinstance(realm, str):
         raise errors.InvalidRealm()
@@ -254,10 +267,11 @@ def _names_user(include: str | Iterable[object] | None) -> bool:
     return "user" in {str(name).lower() for name in names}
 
 
-def _find(realm: str, name: str, value: str) -> User | None:
-    """Return the user of a realm by the value of this column."""
+def _find(principal_type: str, realm: str, name: str, value: str) -> User | None:
+    """Return the user of a model and a realm by the value of this column."""
     model = user_model()
-    named = select(model).where(getattr(model, name) == value, model.realm == realm)
+    within = model.realm == realm, model.principal_type == principal_type
+    named = select(model).where(getattr(model, name) == value, *within)
     return db.session.scalar(named, execution_options={"populate_existing": True})
 
 
@@ -292,8 +306,8 @@ def _renew_hash(user_id: Id, stored: str, form: str) -> str:
     return new if replace_hash(user_id, stored, new) else stored
 
 
-def _may_log_in_unverified() -> bool:
-    return bool(current_app.config["EMAIL_VERIFICATION"] != "required")
+def _may_log_in_unverified(settings: Settings) -> bool:
+    return bool(settings["EMAIL_VERIFICATION"] != "required")
 
 
 def _take_second_step(

@@ -30,6 +30,7 @@ from app.database.session import affected_rows, db
 from app.database.statements import PreparedStatement, readers
 from app.errors import AccessTokenRequired, InvalidTtl, ModelNotFound
 from app.ids import Id
+from app.settings import Settings
 from app.times import now
 from app.users.models import (
     HANDLE,
@@ -40,6 +41,7 @@ from app.users.models import (
     new_token_values,
     token_digest,
 )
+from app.users.user_models import FIRST, settings_of
 
 #: Maximum sessions shown to a user, the newest ones.
 MAX_SESSIONS = 1000
@@ -124,17 +126,17 @@ def issue(
     return value, NewToken(*row)
 
 
-def parse_ttl(asked: object) -> float:
+def parse_ttl(asked: object, settings: Settings) -> float:
     """Return the lifetime in seconds for a login's ttl; raise InvalidTtl."""
-    longest: int = current_app.config["TOKEN_MAX_TTL"]
+    longest: int = settings["TOKEN_MAX_TTL"]
     if isinstance(asked, str) and NUMERIC.fullmatch(asked):
         asked = float(asked)
     if isinstance(asked, bool):
         raise InvalidTtl()
-    if asked == FOR_EVER and current_app.config["ETERNAL_TOKENS"]:
+    if asked == FOR_EVER and settings["ETERNAL_TOKENS"]:
         return longest
     if asked in ABSENT:
-        asked = current_app.config["TOKEN_TTL"]
+        asked = settings["TOKEN_TTL"]
     if not isinstance(asked, int | float) or asked <= 0:
         raise InvalidTtl()
     return min(asked, longest)
@@ -151,7 +153,7 @@ class SlidingToken(Protocol):
     remember_me: bool
 
 
-def prolong(session: SlidingToken) -> datetime | None:
+def prolong(session: SlidingToken, principal_type: str = FIRST) -> datetime | None:
     """Prolong a token by its ttl, if TOKEN_TOUCH_INTERVAL has passed since the last time.
 
     Returns the new time of expiry, at most TOKEN_MAX_TTL after the login; None if the token was not
@@ -161,7 +163,7 @@ def prolong(session: SlidingToken) -> datetime | None:
     latest_touch = time - timedelta(seconds=current_app.config["TOKEN_TOUCH_INTERVAL"])
     if (session.last_used or session.created) > latest_touch:
         return None
-    cap = session.created + timedelta(seconds=current_app.config["TOKEN_MAX_TTL"])
+    cap = session.created + timedelta(seconds=settings_of(principal_type)["TOKEN_MAX_TTL"])
     expires_at = min(time + timedelta(seconds=session.ttl), cap)
     try:
         touched = _touch(session.digest, time, latest_touch, expires_at)

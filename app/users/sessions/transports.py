@@ -21,13 +21,14 @@ from app.access.identity import (
     set_identity,
     token_transports,
 )
+from app.access.policy import principal_types
 from app.access.roles import RoleMapping
 from app.database.statements import PreparedStatement
 from app.errors import InvalidToken
 from app.observability.origin import note_caller
 from app.state import AppState
 from app.times import now
-from app.users.models import AccessToken, token_digest
+from app.users.models import AccessToken, User, token_digest
 
 from .cookies import ignores_cookie, refuse_cross_site, renew_cookie
 from .tokens import SlidingToken, prolong
@@ -44,6 +45,7 @@ AUTHORIZATION = TokenTransport(
 
 # Core columns and a fixed two-value condition: half the cost of the ORM form, on every request.
 TOKENS, ROLE_MAPPINGS = inspect(AccessToken).columns, inspect(RoleMapping).columns
+USERS = inspect(User).columns
 # The columns of a LiveToken.
 COLUMNS = (
     TOKENS.digest,
@@ -63,8 +65,13 @@ TOKEN_QUERY = PreparedStatement(TOKEN)
 # With the columns that decide whether to prolong the token. All drivers return floats as such;
 # SQLAlchemy's own conversion would need a cursor.
 TTL = type_coerce(TOKENS.ttl, NullType).label("ttl")
-SLIDING_TOKEN_QUERY = PreparedStatement(
-    TOKEN.add_columns(TTL, TOKENS.last_used, TOKENS.remember_me)
+SLIDING_TOKEN = TOKEN.add_columns(TTL, TOKENS.last_used, TOKENS.remember_me)
+SLIDING_TOKEN_QUERY = PreparedStatement(SLIDING_TOKEN)
+# With the model of the user, if the app has several.
+OF_USER = USERS.id.table, USERS.id == TOKENS.user_id
+TYPED_TOKEN_QUERY, SLIDING_TYPED_QUERY = (
+    PreparedStatement(query.add_columns(USERS.principal_type).join(*OF_USER))
+    for query in (TOKEN, SLIDING_TOKEN)
 )
 
 
@@ -74,6 +81,25 @@ identify_personal = AppState[Identify](
     "personal tokens", factory=lambda _app: lambda _transport, _value: ANONYMOUS
 )
 
+
+class TokenReader:
+    """How an app reads tokens: the parts of requests, and the statement that looks them up."""
+
+    def __init__(self, readers: Sequence[Reader], is_sliding: bool) -> None:
+        """Read tokens of users of one model."""
+        self.readers = readers
+        self._is_sliding = is_sliding
+        self.query = SLIDING_TOKEN_QUERY if is_sliding else TOKEN_QUERY
+        # Whether the statement also reads the model of the user.
+        self.reads_type = False
+
+    def read_types(self) -> None:
+        """Read the model of the user with each token: the app has several models of users."""
+        self.reads_type = True
+        self.query = SLIDING_TYPED_QUERY if self._is_sliding else TYPED_TOKEN_QUERY
+
+
+token_reader = AppState[TokenReader]("token reader")
 # The function that resolves the token before each request; the calls of a batch share the result.
 resolver = AppState[Callable[[], None]]("token resolver")
 
@@ -84,19 +110,20 @@ def init_app(app: Flask) -> None:
     token_transports.set(app, transports)
     is_sliding = app.config["TOKEN_SLIDING"]
     resolve = resolve_sliding_token if is_sliding else resolve_access_token
-    readers = [(transport, _reader(transport)) for transport in transports]
-    resolver.set(app, app.before_request(partial(resolve, readers)))
+    reader = TokenReader([(each, _reader(each)) for each in transports], is_sliding)
+    token_reader.set(app, reader)
+    resolver.set(app, app.before_request(partial(resolve, reader)))
     if literal := (app.config["TOKEN_MIDDLEWARE"] or {}).get("currentUserLiteral"):
         app.before_request(partial(_replace_user_literal, literal))
 
 
-def resolve_access_token(readers: Sequence[Reader], query: PreparedStatement = TOKEN_QUERY) -> None:
+def resolve_access_token(reader: TokenReader) -> None:
     """Set the identity of the request from its access token, with at most one query.
 
     Raises AccessDenied for a cross-site request with a cookie.
     """
-    transport, value = _find_token(readers)
-    identity = ANONYMOUS if transport is None else _identify(transport, value, query)
+    transport, value = _find_token(reader.readers)
+    identity = ANONYMOUS if transport is None else _identify(transport, value, reader)
     is_in_cookie = transport is not None and transport.location == COOKIE
     if is_in_cookie and ignores_cookie():
         identity = ANONYMOUS
@@ -106,16 +133,17 @@ def resolve_access_token(readers: Sequence[Reader], query: PreparedStatement = T
         refuse_cross_site()
 
 
-def resolve_sliding_token(readers: Sequence[Reader]) -> None:
+def resolve_sliding_token(reader: TokenReader) -> None:
     """Set the identity as `resolve_access_token` does, and prolong a login's token.
 
     If the token came in a cookie, the response renews the cookie.
     """
-    resolve_access_token(readers, SLIDING_TOKEN_QUERY)
-    session = cast("SlidingToken | None", current_identity().session)
-    if session is None or not (expires_at := prolong(session)):
+    resolve_access_token(reader)
+    identity = current_identity()
+    session = cast("SlidingToken | None", identity.session)
+    if session is None or not (expires_at := prolong(session, identity.principal_type)):
         return
-    transport, value = _find_token(readers)
+    transport, value = _find_token(reader.readers)
     if transport is not None and transport.location == COOKIE:
         seconds = (expires_at - now()).total_seconds()
         after_this_request(
@@ -168,7 +196,7 @@ def _single(values: list[str]) -> str | None:
     return values[0] if len(values) == 1 else None
 
 
-def _identify(transport: TokenTransport, value: str, query: PreparedStatement) -> Identity:
+def _identify(transport: TokenTransport, value: str, reader: TokenReader) -> Identity:
     """Return the identity of the caller with this token."""
     if transport.location == QUERY and not current_app.config["TOKEN_IN_QUERY"]:
         return Identity(error=InvalidToken("Access tokens are not accepted in the query string."))
@@ -178,11 +206,13 @@ def _identify(transport: TokenTransport, value: str, query: PreparedStatement) -
         if candidate[:PREFIX_LENGTH] == PERSONAL_PREFIX:
             return identify_personal.current(transport, candidate)
     digests = [*map(token_digest, candidates)]
-    row = query.first({"first": digests[0], "last": digests[-1]}) if digests else None
+    row = reader.query.first({"first": digests[0], "last": digests[-1]}) if digests else None
     if row is None:
         return ANONYMOUS
     if row.expires_at <= now():
         return Identity(None, InvalidToken(), transport)
+    if reader.reads_type:
+        return Identity(row, None, transport, principal_type=row.principal_type)
     return Identity(row, None, transport)
 
 
@@ -213,5 +243,9 @@ def _replace_user_literal(literal: str) -> None:
     arguments = request.view_args or {}
     # The preflight of a page of another origin has no token (Fetch 4.8).
     is_preflight = request.method == "OPTIONS"
-    if request.blueprint == "users" and arguments.get("id") == literal and not is_preflight:
+    if (
+        request.blueprint in principal_types.current
+        and arguments.get("id") == literal
+        and not is_preflight
+    ):
         arguments["id"] = str(current_identity().require_user())

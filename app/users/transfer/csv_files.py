@@ -21,9 +21,9 @@ from app.ids import Id
 from app.rest.requests.bodies import parse_json
 from app.rest.rows.values import Values
 from app.times import now
-from app.users.models import user_properties
 from app.users.passwords.hashing import hash_problem
 from app.users.schemas import RegistrationSchema
+from app.users.user_models import properties_of
 
 if TYPE_CHECKING:
     from app.properties.properties import Property
@@ -150,22 +150,25 @@ class RowSchema(RegistrationSchema):
         if "password" not in row and "password_hash" not in row:
             raise ValidationError(f"or `{HASH_COLUMN}` is missing", "password")
 
-    def load_cells(self, header: Sequence[str], cells: Sequence[str]) -> Values:
-        """Load a row, whose empty cells count as absent; raise ValidationError."""
+    def load_cells(
+        self, header: Sequence[str], cells: Sequence[str], principal_type: str
+    ) -> Values:
+        """Load a row of a model, whose empty cells count as absent; raise ValidationError."""
         if len(cells) != len(header):
             problem = f"has {len(cells)} cells for {len(header)} columns"
             raise ValidationError({"row": [problem]})
         given: Values = {name: cell for name, cell in zip(header, cells, strict=True) if cell}
-        for declared in user_properties.current:
+        for declared in properties_of(principal_type):
             if declared.name in given:
                 given[declared.name] = from_text(declared, given[declared.name])
         row: Values = self.load(given)
         return row
 
 
-def row_schema() -> RowSchema:
-    """Return the schema of a row of this app, with its USER_PROPERTIES, also read-only ones."""
-    own = {declared.name: declared.field(dump_only=False) for declared in user_properties.current}
+def row_schema(principal_type: str) -> RowSchema:
+    """Return the schema of a row with a user of a model, with its read-only properties, too."""
+    properties = properties_of(principal_type)
+    own = {declared.name: declared.field(dump_only=False) for declared in properties}
     return RowSchema.from_dict(own)() if own else RowSchema()  # type: ignore[return-value]
 
 

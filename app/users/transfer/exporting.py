@@ -1,7 +1,7 @@
 """Export of users to a CSV file."""
 
 from collections.abc import Iterable, Sequence
-from typing import TextIO, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 from sqlalchemy import ColumnElement, select, true
 
@@ -9,9 +9,13 @@ from app.access.roles import ROLE_SEPARATOR, Role, RoleMapping
 from app.database.session import db
 from app.ids import Id
 from app.times import iso_time
-from app.users.models import User, user_model, user_properties
+from app.users.models import User, user_model
+from app.users.user_models import FIRST, properties_of
 
 from .csv_files import HASH_COLUMN, to_text, write_rows
+
+if TYPE_CHECKING:
+    from app.properties.properties import Property
 
 # Exported columns; password hashes only on request.
 COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created", "disabledAt", "roles")
@@ -21,22 +25,24 @@ COLUMNS = ("id", "email", "username", "realm", "emailVerified", "created", "disa
 PAGE = 500
 
 
-def export_users(file: TextIO, with_hashes: bool = False) -> int:
-    """Write all users to a file, by default without password hashes; return their number.
+def export_users(file: TextIO, with_hashes: bool = False, principal_type: str = FIRST) -> int:
+    """Write all users of a model to a file, without password hashes unless asked; return how many.
 
     Service accounts are left out: they are useless without their tokens, which cannot be moved.
     """
-    model, names = (
-        user_model(),
-        [*COLUMNS, *(declared.name for declared in user_properties.current)],
-    )
+    model, properties = user_model(), properties_of(principal_type)
+    names = [*COLUMNS, *(declared.name for declared in properties)]
     write_rows(file, [[*names, HASH_COLUMN] if with_hashes else names])
     count, after = 0, cast("ColumnElement[bool]", true())
     while users := db.session.scalars(
-        select(model).where(after, ~model.service_account).order_by(model.id).limit(PAGE)
+        select(model)
+        .where(after, ~model.service_account, model.principal_type == principal_type)
+        .order_by(model.id)
+        .limit(PAGE)
     ).all():
         roles = _roles_of([user.id for user in users])
-        write_rows(file, (_cells(user, roles.get(user.id, []), with_hashes) for user in users))
+        cells = (_cells(user, roles.get(user.id, []), properties, with_hashes) for user in users)
+        write_rows(file, cells)
         count, after = count + len(users), model.id > users[-1].id
     return count
 
@@ -50,11 +56,13 @@ def _roles_of(user_ids: Sequence[Id]) -> dict[Id, list[str]]:
     return roles
 
 
-def _cells(user: User, roles: Iterable[str], with_hash: bool) -> list[str]:
-    """Return the cells of COLUMNS, of USER_PROPERTIES, and of HASH_COLUMN if requested."""
+def _cells(
+    user: User, roles: Iterable[str], properties: "Iterable[Property]", with_hash: bool
+) -> list[str]:
+    """Return the cells of COLUMNS, of these properties, and of HASH_COLUMN if requested."""
     verified = "true" if user.email_verified else "false"
     names = [user.email, user.username or "", user.realm, verified, iso_time(user.created)]
     disabled = iso_time(user.disabled_at) if user.disabled_at else ""
-    properties = [to_text(declared, user) for declared in user_properties.current]
-    cells = [str(user.id), *names, disabled, ROLE_SEPARATOR.join(roles), *properties]
+    own = [to_text(declared, user) for declared in properties]
+    cells = [str(user.id), *names, disabled, ROLE_SEPARATOR.join(roles), *own]
     return [*cells, user.password_hash or ""] if with_hash else cells

@@ -19,9 +19,10 @@ from app.database.session import connection, db, transaction
 from app.error_responses import to_validation_error
 from app.errors import TAKEN, ValidationError, quote
 from app.users.accounts.registration import identifying_columns
-from app.users.models import User, user_model, user_properties
+from app.users.models import User, user_model
 from app.users.passwords.hashing import hash_password
 from app.users.passwords.policy import validate_password
+from app.users.user_models import FIRST, properties_of
 
 from .csv_files import InvalidFileError, read_rows, row_schema
 
@@ -34,6 +35,7 @@ INSERTED = (
     "username",
     "username_key",
     "realm",
+    "principal_type",
     "password_hash",
     "email_verified",
     "created",
@@ -71,20 +73,20 @@ class Checked:
     problems: list[LineProblem] = field(default_factory=list)
 
 
-def check_file(file: TextIO, skip_existing: bool = False) -> Checked:
-    """Return the users of a file and all its problems.
+def check_file(file: TextIO, skip_existing: bool = False, principal_type: str = FIRST) -> Checked:
+    """Return the users of a model in a file, and all its problems.
 
     `skip_existing` skips users whose email already exists, to continue an interrupted import.
     Raises InvalidFileError for a file that is not CSV, or has other columns or too many rows.
     """
     rows = read_rows(file)
     _, header = next(rows, (1, []))
-    _check_header(header)
+    _check_header(header, principal_type)
     checked, lines = Checked(), dict[Name, int]()
     while batch := list(islice(rows, BATCH)):
         problems: list[LineProblem] = []
-        loaded = list(_load(header, batch, problems))
-        stored = _stored_names([user for _, user in loaded])
+        loaded = list(_load(header, batch, problems, principal_type))
+        stored = _stored_names([user for _, user in loaded], principal_type)
         users = [row for row in loaded if not (skip_existing and _email(row[1]) in stored)]
         problems += _find_taken(users, stored, lines)
         checked.users += [user for _, user in users]
@@ -110,8 +112,9 @@ def import_users(users: Sequence[NewUser]) -> Iterator[int]:
         yield len(hashed)
 
 
-def _check_header(header: Sequence[str]) -> None:
-    known = [field.data_key or name for name, field in row_schema().fields.items()]
+def _check_header(header: Sequence[str], principal_type: str) -> None:
+    fields = row_schema(principal_type).fields
+    known = [field.data_key or name for name, field in fields.items()]
     if unknown := [name for name in header if name not in known]:
         raise InvalidFileError(
             f"line 1: {quote(unknown[0])} is not a column; {', '.join(known)} are"
@@ -121,14 +124,18 @@ def _check_header(header: Sequence[str]) -> None:
 
 
 def _load(
-    header: Sequence[str], rows: Iterable[tuple[int, list[str]]], problems: list[LineProblem]
+    header: Sequence[str],
+    rows: Iterable[tuple[int, list[str]]],
+    problems: list[LineProblem],
+    principal_type: str,
 ) -> Iterator[tuple[int, NewUser]]:
     """Yield the valid rows with their line numbers; append the problems of the others."""
-    schema = row_schema()
+    schema = row_schema(principal_type)
     for line, cells in rows:
         try:
-            user = schema.load_cells(header, cells)
-            user |= identifying_columns(user["email"], user["username"], user["realm"])
+            user = schema.load_cells(header, cells, principal_type)
+            names = user["email"], user["username"], user["realm"]
+            user |= identifying_columns(*names, principal_type)
             if "password" in user:
                 validate_password(user["password"], user["email"], user["username"])
             yield line, user
@@ -161,27 +168,33 @@ def _names(user: NewUser) -> list[Name]:
         ("id", "", user.get("id")),
         _email(user),
         ("username", user["realm"], user["username_key"]),
-        *((unique.name, "", user[unique.column_name]) for unique in _unique_properties()),
+        *(
+            (unique.name, "", user[unique.column_name])
+            for unique in _unique_properties(user["principal_type"])
+        ),
     ]
     return [name for name in names if name[2] is not None]
 
 
-def _unique_properties() -> "list[Property]":
-    return [declared for declared in user_properties.current if declared.unique]
+def _unique_properties(principal_type: str) -> "list[Property]":
+    return [declared for declared in properties_of(principal_type) if declared.unique]
 
 
-def _stored_names(users: Iterable[NewUser]) -> set[Name]:
-    """Return those of these names that stored users have."""
+def _stored_names(users: Iterable[NewUser], principal_type: str) -> set[Name]:
+    """Return those of these names that stored users have: ids of any model, others of this one."""
     model, values = user_model(), defaultdict[str, list[object]](list)
     for user in users:
         for kind, _, value in _names(user):
             values[kind].append(value)
     columns = {"id": model.id, "email": model.email, "username": model.username_key} | {
-        unique.name: getattr(model, unique.column_name) for unique in _unique_properties()
+        unique.name: getattr(model, unique.column_name)
+        for unique in _unique_properties(principal_type)
     }
     chosen = or_(false(), *(columns[kind].in_(given) for kind, given in values.items()))
-    found = db.session.execute(select(model.realm, *columns.values()).where(chosen))
-    return {name for row in found for name in _names(row._asdict())}
+    selected = select(model.realm, model.principal_type, *columns.values())
+    found = [row._asdict() for row in db.session.execute(selected.where(chosen))]
+    own = {name for row in found if row["principal_type"] == principal_type for name in _names(row)}
+    return own | {("id", "", row["id"]) for row in found}
 
 
 def _hash(user: NewUser) -> NewUser:
@@ -212,8 +225,8 @@ def _count_on_after(highest: int) -> None:
 
 def _insert(users: Sequence[NewUser]) -> None:
     """Insert users, either all with ids or all without."""
-    model, own = user_model(), (declared.column_name for declared in user_properties.current)
-    names = [*INSERTED, *own]
+    model, own = user_model(), properties_of(users[0]["principal_type"])
+    names = [*INSERTED, *(declared.column_name for declared in own)]
     rows = [_id_of(user) | {name: user[name] for name in names} for user in users]
     # With NULLs rendered, all rows have the same columns, and one statement inserts them.
     statement = insert(model).returning(model.id, model.realm, model.email)

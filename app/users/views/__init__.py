@@ -5,7 +5,7 @@ from flask import Flask
 from app.database.purging import purger
 from app.rest.views.registration import register_resource
 from app.users.models import AccessToken
-from app.users.resource import users_of
+from app.users.resource import further_users, users_of
 from app.users.sessions.tokens import purge_batch
 
 from . import accounts, pages, sessions
@@ -20,7 +20,8 @@ __all__ = [
 
 def init_app(app: Flask) -> None:
     """Serve the resource of users, with its own endpoints and pages."""
-    register_resource(app, users_of(app))
+    for resource in (users_of(app), *further_users.of(app)):
+        register_resource(app, resource)
     accounts.init_app(app)
     pages.init_app(app)
     purger.of(app).add(AccessToken.__tablename__, purge_batch)

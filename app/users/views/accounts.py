@@ -23,7 +23,7 @@ from app.users.accounts import confirmation, credentials, lookup, passwords, rem
 from app.users.accounts.removal import keeping_admin
 from app.users.models import RESET_SCOPE, User, token_digest
 from app.users.names import NOT_AN_EMAIL
-from app.users.resource import users
+from app.users.resource import principal_type_of, session_of, users
 from app.users.schemas import (
     ChangeEmailSchema,
     ChangePasswordSchema,
@@ -77,10 +77,12 @@ def serves_administration(settings: Settings) -> bool:
     is_served=confirmation.serves_verification,
     summary="Mail a user a link that confirms the address",
     description="The response is the same for unknown ids, and for users with a confirmed address.",
+    gets_collection=True,
 )
-def verify(id: str) -> None:
+def verify(id: str, collection: Collection) -> None:
     """Mail a user a link that confirms the address."""
-    confirmation.request_verification(app_id_form().parse(id))
+    user_id = app_id_form().parse(id)
+    confirmation.request_verification(user_id, principal_type_of(collection))
 
 
 @users.endpoint(
@@ -93,14 +95,15 @@ def verify(id: str) -> None:
     errors=(errors.InvalidConfirmation(), errors.InvalidRedirect()),
     is_served=confirmation.serves_verification,
     summary="Confirm the address of a user with a mailed token",
+    gets_collection=True,
 )
-def confirm() -> Response:
+def confirm(collection: Collection) -> Response:
     """Confirm the address of a user with a mailed token."""
     target = request.args.get("redirect")
     if target and target not in current_app.config["REDIRECT_URLS"]:
         raise errors.InvalidRedirect()
-    digest = token_digest(request.args.get("token", ""))
-    confirmation.confirm_own_address(request.args.get("uid", ""), digest)
+    uid, digest = request.args.get("uid", ""), token_digest(request.args.get("token", ""))
+    confirmation.confirm_own_address(uid, digest, principal_type_of(collection))
     return Response(status=302, headers={"Location": target}) if target else Response(status=204)
 
 
@@ -124,10 +127,11 @@ def confirm() -> Response:
         "The old address is notified. The response is the same for an address that "
         "another user has. An address that was proved by a code is changed at once."
     ),
+    gets_collection=True,
 )
-def change_email(body: Body) -> None:
+def change_email(body: Body, collection: Collection) -> None:
     """Mail a link to a new address, which becomes the user's when confirmed."""
-    session = current_identity().require_session()
+    session = session_of(collection)
     require_factor(session)
     confirmation.request_email_change(session.user_id, **body, keep=session.digest)
 
@@ -226,10 +230,11 @@ def audit_records(user: User) -> ResponseReturnValue:
         errors.TooManyRequests(60),
     ),
     summary="Request a password reset; the response is the same for unknown emails",
+    gets_collection=True,
 )
-def request_password_reset(body: Body) -> dict[str, object]:
+def request_password_reset(body: Body, collection: Collection) -> dict[str, object]:
     """Request a password reset; the response is the same for unknown emails."""
-    passwords.request_password_reset(**body)
+    passwords.request_password_reset(**body, principal_type=principal_type_of(collection))
     return {}
 
 
@@ -243,11 +248,12 @@ def request_password_reset(body: Body) -> dict[str, object]:
     errors=(BAD_NEW_PASSWORD, errors.TooManyRequests(60)),
     hashes=True,
     summary="Set a new password with a reset token",
+    gets_collection=True,
 )
-def reset_password(body: Body) -> None:
+def reset_password(body: Body, collection: Collection) -> None:
     """Set a new password with a reset token."""
     digest = current_identity().require_scope(RESET_SCOPE).digest
-    passwords.use_reset_token(digest, **body)
+    passwords.use_reset_token(digest, **body, principal_type=principal_type_of(collection))
 
 
 @users.endpoint(
@@ -264,8 +270,9 @@ def reset_password(body: Body) -> None:
     ),
     hashes=True,
     summary="Change the password with the old one; ends the user's other sessions",
+    gets_collection=True,
 )
-def change_password(body: Body) -> None:
+def change_password(body: Body, collection: Collection) -> None:
     """Change the password with the old one; ends the user's other sessions."""
-    session = current_identity().require_session()
+    session = session_of(collection)
     passwords.change_password(session.user_id, keep=session.digest, **body)

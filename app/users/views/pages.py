@@ -4,6 +4,7 @@ from functools import partial
 
 from flask import Blueprint, Flask, request
 from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import NotFound
 
 from app import errors
 from app.http.templates import languages_of, preferred_languages, render_page
@@ -21,6 +22,7 @@ from app.users.models import token_digest
 from app.users.sessions import login_methods
 from app.users.sessions.cookies import serve_mailed_pages
 from app.users.sessions.tokens import count_sessions
+from app.users.user_models import FIRST, find_principal_type, settings_of, user_models
 
 bp = Blueprint("user_pages", __name__)
 confirmation_bp = Blueprint("confirmation", __name__)
@@ -29,7 +31,8 @@ confirmation_bp = Blueprint("confirmation", __name__)
 def init_app(app: Flask) -> None:
     """Serve the pages; the one that confirms an address only if the settings require it."""
     serve_mailed_pages(app, bp)
-    if asks_for_verification(app.config) or confirms_changes(app.config):
+    own = [model.settings for model in user_models.of(app).values() if model.settings]
+    if confirms_changes(app.config) or any(map(asks_for_verification, [app.config, *own])):
         serve_mailed_pages(app, confirmation_bp)
 
 
@@ -97,6 +100,26 @@ def submit_confirmation() -> ResponseReturnValue:
     except errors.ValidationError:
         return page(422, languages, taken=True)
     return page(200, languages, done=True, confirmation=confirmation)
+
+
+def page_of_model() -> tuple[str, dict[str, object]]:
+    """Return the model of users whom a page serves, and the settings of its scripts for them.
+
+    It is the model that `?model=` names, by default the first one; raises NotFound.
+    """
+    try:
+        principal_type = find_principal_type(request.args.get("model"))
+    except LookupError:
+        raise NotFound() from None
+    if principal_type == FIRST:
+        return FIRST, {}
+    settings = settings_of(principal_type)
+    return principal_type, {
+        "users": settings["USERS_PATH"].lower(),
+        "realmRequired": settings["REALM_REQUIRED"],
+        # Only users of the first model log in by a mailed code.
+        "mailedCodes": False,
+    }
 
 
 def _read_form() -> dict[str, str]:

@@ -1,5 +1,7 @@
 """Endpoints to log in and out, and of a user's sessions."""
 
+from typing import cast
+
 from flask import Response, jsonify, request
 from marshmallow import fields
 
@@ -7,15 +9,17 @@ from app import errors
 from app.access.identity import current_identity
 from app.access.rules import EVERYONE, EXECUTE, OWNER, READ, WRITE
 from app.errors import AccessTokenRequired, TooDeep
+from app.rest.collection import Collection
 from app.rest.requests.bodies import Body, parse_json
 from app.rest.requests.parameters import is_given
 from app.settings import is_compatible
 from app.users import schemas
 from app.users.models import User, token_digest
-from app.users.resource import users, users_collection
+from app.users.resource import principal_type_of, users, users_collection
 from app.users.sessions import assurance, tokens
 from app.users.sessions import login as login_service
 from app.users.sessions.cookies import clear_cookie, set_cookie
+from app.users.user_models import has_several, user_models
 
 INCLUDE = {
     "name": "include",
@@ -33,6 +37,13 @@ class LoginSchema(schemas.AccessTokenSchema):
     """A new access token with its user, who may have additional properties."""
 
     user = fields.Nested(lambda: users_collection().schema)
+
+
+def login_schema(principal_type: str) -> type[LoginSchema]:
+    """Return the schema of a new access token with its user, who is of a further model."""
+    user = fields.Nested(lambda: users_collection(principal_type).schema)
+    schema = LoginSchema.from_dict({"user": user}, name=f"{principal_type}LoginSchema")
+    return cast("type[LoginSchema]", schema)
 
 
 @users.endpoint(
@@ -59,17 +70,23 @@ class LoginSchema(schemas.AccessTokenSchema):
     ),
     hashes=True,
     summary="Log in: exchange credentials for an access token",
+    gets_collection=True,
 )
-def login(body: Body) -> Response:
+def login(body: Body, collection: Collection) -> Response:
     """Log in: exchange credentials for an access token."""
-    return respond_with_token(login_service.login(body, include=_requested_includes()))
+    principal_type = principal_type_of(collection)
+    token = login_service.login(body, _requested_includes(), principal_type)
+    return respond_with_token(token, collection)
 
 
-def respond_with_token(token: tokens.IssuedToken) -> Response:
-    """Return the response of a login, with the cookie if there is one."""
-    answer = (schemas.AccessTokenSchema() if token.user is None else LoginSchema()).dump(token)
+def respond_with_token(token: tokens.IssuedToken, collection: Collection) -> Response:
+    """Return the response of a login to users of a collection, with the cookie if there is one."""
+    answer = schemas.AccessTokenSchema().dump(token)
+    if has_several():
+        answer["principalType"] = user_models.current[principal_type_of(collection)].name
     if token.user is not None:
-        answer["user"] = users_collection().show_included(token.user, answer["user"])
+        dumped = collection.schema.dump(token.user)
+        answer["user"] = collection.show_included(token.user, dumped)
     response = jsonify(answer)
     set_cookie(response, token.id, token.ttl, token.remember_me)
     return response
@@ -84,9 +101,10 @@ def respond_with_token(token: tokens.IssuedToken) -> Response:
     token_optional=True,
     errors=(errors.AccessTokenRequired(), errors.InvalidToken()),
     summary="Log out: delete the presented access token, or the one sent as sid",
+    gets_collection=True,
 )
-def logout(body: Body) -> Response:
-    """Log out: delete the presented access token, or the one sent as `sid`."""
+def logout(body: Body, collection: Collection) -> Response:
+    """Log out: delete the presented access token, or the one sent as `sid`, of whichever model."""
     tokens.delete_session(_token_to_end(body))
     response = Response(status=204)
     clear_cookie(response)

@@ -1,5 +1,5 @@
 /** What a front end of the shop does with its client; the answer is what it has seen. */
-import { ApiError, createClient, result, type Client } from "./clients/shop.js";
+import { ApiError, createClient, result, tagOf, type Client } from "./clients/shop.js";
 
 const CODES: string[] = [];
 
@@ -82,7 +82,7 @@ export async function run(baseUrl: string, email: string, password: string): Pro
     order: "pieces DESC",
   });
   const latest = await api.orders.findById(order.id);
-  const sent = await api.orders.update(order.id, { status: "sent" }, { ifMatch: latest });
+  const sent = await api.orders.update(order.id, { status: "sent" }, { ifMatch: tagOf(latest) });
   const overtaken = await codeOf(
     api.orders.update(order.id, { status: "open" }, { ifMatch: latest }),
   );

@@ -1,4 +1,5 @@
 /** Calls of a service that fails in the ways that the names of the rows say. */
+import { createClient as connect } from "./clients/everything.js";
 import { ApiError, createClient } from "./clients/shop.js";
 
 async function outcome(call: Promise<unknown>): Promise<unknown> {
@@ -21,9 +22,14 @@ export async function run(baseUrl: string, closed: string): Promise<object> {
   return {
     repeated: await outcome(api.products.find()),
     refused: await outcome(api.orders.create(order)),
+    // The service of `everything` takes keys, and that of the shop does not.
     repeatable: await outcome(
-      api.reviews.create({ stars: 5, productId: 1 }, { idempotencyKey: "key-1" }),
+      connect({ baseUrl }).reviews.create(
+        { stars: 5, productId: 1 },
+        { idempotencyKey: "key-1" },
+      ),
     ),
+    ignored: await outcome(api.products.updateAll({}, {}, { idempotencyKey: "key-2" })),
     far: await outcome(api.shipments.find()),
     broken: await outcome(api.todos.find()),
     slow: await outcome(api.orderItems.find({}, { timeout: 100, retries: 0 })),
