@@ -29,10 +29,18 @@ def repair(application: Application, model: Model) -> tuple[dict[str, Any], list
         definition["properties"] = dict(_properties(properties, changes))
     changes += _switches(definition)
     for holder, path in [] if application.is_user(model) else _with_scopes(definition):
-        scope = _Scope(application, model, path, changes)
+        ignores = application.connector(model) in SQL
+        scope = _Scope(application, model, path, changes, ignores)
         holder["scope"] = scope.repaired(holder["scope"])
-        if scope.added:
-            definition["properties"] = {**as_mapping(definition.get("properties")), **scope.added}
+        changes += [
+            f"properties.{name} is declared, of the type {type_}: {path} names it"
+            for name, type_ in scope.undeclared.items()
+        ]
+        if scope.undeclared:
+            added = {name: {"type": type_} for name, type_ in scope.undeclared.items()}
+            definition["properties"] = {**as_mapping(definition.get("properties")), **added}
+    if relations := as_mapping(definition.get("relations")):
+        definition["relations"] = dict(_related(application, relations, changes))
     return definition, changes
 
 
@@ -77,21 +85,51 @@ def _with_scopes(definition: dict[str, Any]) -> Iterator[tuple[dict[str, Any], s
         yield definition["options"], "options.scope"
 
 
+def _related(
+    application: Application, relations: JsonObject, changes: list[str]
+) -> Iterator[tuple[str, object]]:
+    """Yield the relations of a model whose scopes are filters of the models they lead to."""
+    for name, relation in relations.items():
+        declared = as_mapping(relation)
+        target = application.models.get(str(declared.get("model")))
+        if target is None or not isinstance(declared.get("scope"), Mapping):
+            yield name, relation
+            continue
+        # The scope of a relation through a model is about the rows of the latter in LoopBack 3.
+        ignores = "through" not in declared and application.connector(target) in SQL
+        scope = _Scope(application, target, f"relations.{name}.scope", changes, ignores)
+        repaired = scope.repaired(declared["scope"])
+        if not scope.undeclared:
+            yield name, {**declared, "scope": repaired}
+            continue
+        names = ", ".join(scope.undeclared)
+        changes.append(
+            f"relations.{name} is left out: its scope names {names}, and {target.name} has no such"
+            " property"
+        )
+
+
 class _Scope:
-    """The default filter of a model, whose properties may not exist."""
+    """A default filter of a model, whose properties may not exist."""
 
     def __init__(
-        self, application: Application, model: Model, path: str, changes: list[str]
+        self,
+        application: Application,
+        model: Model,
+        path: str,
+        changes: list[str],
+        ignores: bool,
     ) -> None:
-        self._ignores = application.connector(model) in SQL
+        # Whether LoopBack 3 ignores conditions on properties that do not exist.
+        self._ignores = ignores
         self._types = dict(_types(application, model))
         self._relations = _relations(application, model)
         # A model may keep properties that it does not declare.
         self._is_open = model.options.get("strict") is False
         self._path = path
         self._changes = changes
-        # The properties that conditions name and that are to be declared.
-        self.added: dict[str, object] = {}
+        # The properties that conditions name and that are not declared, with their types.
+        self.undeclared: dict[str, str] = {}
 
     def repaired(self, scope: JsonObject) -> dict[str, Any]:
         """Return the filter without the parts that are problems."""
@@ -123,11 +161,7 @@ class _Scope:
                 )
             else:
                 kept[name] = value
-                type_ = TYPES.get(type(value), "any")
-                self.added[name] = {"type": type_}
-                self._changes.append(
-                    f"properties.{name} is declared, of the type {type_}: {self._path} names it"
-                )
+                self.undeclared[name] = TYPES.get(type(value), "any")
         return kept
 
     def _sorts(self, item: object) -> bool:
@@ -150,7 +184,7 @@ class _Scope:
         return False
 
     def _has(self, name: str) -> bool:
-        return name in self._types or name in self.added or self._is_open
+        return name in self._types or name in self.undeclared or self._is_open
 
     def _leave_out(self, part: str, reason: str) -> None:
         self._changes.append(f"{self._path}.{part} is left out: {reason}")

@@ -10,6 +10,7 @@ from ostiary_loopback.literals import Expression, arguments_of, expressions
 from ostiary_loopback.syntax import name_of
 
 from .finding import PROTOTYPE, Creation, Found, Kind, RemoteHook, RemoteMethod, Validation
+from .resolvers.membership import read_membership
 from .scope import Scope, label
 
 OPERATIONS = ("access", "loaded", "persist", "before", "after")
@@ -240,8 +241,9 @@ def _global_hook(call: Call) -> Iterator[Found]:
 
 def _resolver(call: Call) -> Iterator[Found]:
     function = call.scope.function(call.last_function)
+    membership = read_membership(call.scope, function.node) if function else None
     for name, _ in _names(call):
-        yield Found(Kind.ROLE_RESOLVER, None, name, function=function)
+        yield Found(Kind.ROLE_RESOLVER, None, name, membership, function)
 
 
 def _creation(call: Call) -> Iterator[Found]:

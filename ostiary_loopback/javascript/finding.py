@@ -22,7 +22,7 @@ class Kind(StrEnum):
     VALIDATION = "validation"  # Validation
     OPERATION_HOOK = "operation hook"  # the name is the event, such as `before save`
     REMOTE_HOOK = "remote hook"  # RemoteHook
-    ROLE_RESOLVER = "role resolver"  # the name is the role
+    ROLE_RESOLVER = "role resolver"  # Membership, if it is certain; the name is the role
     CREATION = "creation"  # Creation: rows that a script creates
     SCHEMA_CHANGE = "schema change"  # automigrate, autoupdate; the name is the method
     MIXIN = "mixin"
@@ -102,7 +102,36 @@ class Creation:
     rows: Sequence[Mapping[str, Any]]
 
 
-Details = RemoteMethod | Validation | RemoteHook | Creation | None
+class ValueKind(StrEnum):
+    """The kinds of values in the condition of a role resolver."""
+
+    CALLER = "caller"  # the id of the user
+    ROW_ID = "row id"
+    ROW = "row"  # a property of the row
+    CONSTANT = "constant"
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value in the condition of a role resolver."""
+
+    kind: ValueKind
+    # The name of a row's property, or a constant.
+    value: Any = None
+
+
+@dataclass(frozen=True)
+class Membership:
+    """A role resolver whose role a user has for a row if there is another row."""
+
+    # The name of the model with the rows for which the role is; None for those of all models.
+    model: str | None
+    # The model with the other rows, and the values of their properties.
+    target: str
+    where: Mapping[str, Value]
+
+
+Details = RemoteMethod | Validation | RemoteHook | Creation | Membership | None
 
 
 class Found(NamedTuple):

@@ -15,11 +15,14 @@ STUBS = ("hook_stub", "method_stub", "role_stub", "route_stub")
 # Names that a file defines itself, or imports.
 TAKEN = {
     *("extend", "init_app", "fields", "get_resource", "has_request_context", "marshmallow", "now"),
-    *("resource", *STUBS),
+    *("resource", "select", *STUBS),
 }
 # The names that a file may import from each module, with the text in which it uses them.
 STANDARD = (("typing", {"Any": "Any"}),)
-LIBRARIES = (("flask", {"has_request_context": "has_request_context("}),)
+LIBRARIES = (
+    ("flask", {"has_request_context": "has_request_context("}),
+    ("sqlalchemy", {"select": "select("}),
+)
 PUBLIC = (
     ("ostiary", {"fields": "(fields.Schema)"}),
     ("ostiary.columns", {"now": "now()"}),

@@ -1,9 +1,12 @@
 """Hooks, roles and routes of an application: translated, or stubs."""
 
+from ostiary_loopback.application import Model
 from ostiary_loopback.javascript import Finding, Kind
+from ostiary_loopback.javascript.finding import Membership
 
 from .code import Code
 from .python import comment, literal
+from .roles import role_lines
 from .translations import Translation, translate_hook
 
 # The hooks of LoopBack 3 that Ostiary has, too.
@@ -57,6 +60,9 @@ def _add_translation(
 def add_role(code: Code, finding: Finding) -> None:
     """Add a dynamic role."""
     role = code.name(finding.name)
+    if code.model and isinstance(finding.details, Membership):
+        _add_translated_role(code, code.model, finding, finding.details, role)
+        return
     models = [
         model.name
         for model in code.application.models.values()
@@ -68,6 +74,21 @@ def add_role(code: Code, finding: Finding) -> None:
     description = f"Return the rows for which a user has the role {finding.name}"
     text = comment(where) + comment(how) + code.javascript(finding)
     code.add_stub("role_stub", [finding.name], f"{role}(user_id: Any) -> Any", description, text)
+
+
+def _add_translated_role(
+    code: Code, model: Model, finding: Finding, found: Membership, role: str
+) -> None:
+    what = f"a user has the role {finding.name} for a {model.name}"
+    lines = role_lines(code.application, model, found)
+    code.add_function(
+        f"def {role}(user_id: Any) -> Any",
+        f"Return the condition that {what}",
+        f"{code.javascript(finding)}{lines}",
+    )
+    code.extending.append(f"    resource.roles[{literal(finding.name)}] = {role}\n")
+    place = code.application.place(finding.file, finding.line)
+    code.changes.append(f"the role {finding.name} is translated ({place})")
 
 
 def add_route(code: Code, finding: Finding) -> None:

@@ -7,7 +7,11 @@ from typing import Any
 
 from app.definitions.bases import BUILT_IN, CONFIG_KEYS, PERSISTED, PLAIN, SHADOWED, TOKEN, USER
 from app.definitions.switches import DISABLED
-from app.properties.properties import MAPPINGS, column_name
+from app.problems import Problems
+from app.properties.declaration import Declaration
+from app.properties.properties import MAPPINGS, column_name, read_property
+from app.users.extension import TAKEN as OF_USERS
+from app.users.models import User
 from ostiary_loopback.application import Application, Model, as_mapping
 from ostiary_loopback.javascript import Finding, Kind
 from ostiary_loopback.models_check import SERVED
@@ -67,7 +71,7 @@ def _model_file(
     _add_javascript(application, model, found, definition, changes)
     _name_in_rules(application, model, found, definition, changes)
     _set_id(application, model, definition, changes)
-    _separate_columns(definition, changes)
+    _separate_columns(definition, changes, application.is_user(model))
     if table:
         definition["options"] = _with_table(definition.get("options"), table)
         changes.append(
@@ -183,18 +187,24 @@ def _set_id(
             changes.append(f"properties.{name}.type is objectid, as {model.data_source} gives it")
 
 
-def _separate_columns(definition: dict[str, Any], changes: list[str]) -> None:
-    """Name the columns of properties whose names differ only in case or in `_`."""
+def _separate_columns(definition: dict[str, Any], changes: list[str], is_user: bool) -> None:
+    """Name the columns of properties that have one in common, such as `userId` and `user_id`.
+
+    Those of users also differ from the names that the service's own model has.
+    """
     properties = definition.get("properties")
     taken = {"id"}
     for name, declared in properties.items() if isinstance(properties, Mapping) else []:
-        column = column_name(name)
         property_ = declared if isinstance(declared, Mapping) else {"type": declared}
-        if _is_id(declared) or any(key in property_ for key in MAPPINGS):
+        own = read_property(name, Declaration(property_, Problems(), name))
+        if _is_id(declared) or own is None:
             continue
-        if column in taken:
-            column = f"{column}_2"
-            named = {**property_, MAPPINGS[0]: {"columnName": column}}
+        column = own.column_name
+        is_own = is_user and name not in OF_USERS and hasattr(User, column)
+        if column in taken or is_own:
+            column = f"{column_name(name)}_2"
+            mapping = {**as_mapping(property_.get(MAPPINGS[0])), "columnName": column}
+            named = {**property_, MAPPINGS[0]: mapping}
             definition["properties"] = {**definition["properties"], name: named}
             changes.append(f"properties.{name} has the column {column}: the other name is taken")
         taken.add(column)

@@ -13,6 +13,7 @@ from .hooks import HOOKS, RUNNING, add_hook, add_role, add_route
 from .methods import add_method
 from .models import certain_disabled, file_name
 from .names import other_names
+from .roles import models_of_role
 from .validations import translate_validations
 
 # The file for functions that are not about a model of the application.
@@ -23,9 +24,8 @@ def code_files(application: Application, found: Sequence[Finding]) -> list[Proje
     """Return the Python files beside the models, and the one for functions about none of them."""
     by_model: dict[str, list[Finding]] = defaultdict(list)
     for finding in found:
-        model = application.models.get(finding.model or "")
-        known = model is not None and bool(model.definition) and finding.kind != Kind.ROLE_RESOLVER
-        by_model[finding.model or "" if known else ""].append(finding)
+        for name in _models_of(application, finding):
+            by_model[name].append(finding)
     files = []
     for name, findings in sorted(by_model.items()):
         model = application.models[name] if name else None
@@ -39,6 +39,14 @@ def code_files(application: Application, found: Sequence[Finding]) -> list[Proje
             path = f"models/{file_name(model)}.py" if model else OTHERS
             files.append(ProjectFile(path, code.text, code.changes))
     return files
+
+
+def _models_of(application: Application, finding: Finding) -> list[str]:
+    """Return the names of the models beside whose files a function is; an empty one for none."""
+    if finding.kind == Kind.ROLE_RESOLVER:
+        return [model.name for model in models_of_role(application, finding)] or [""]
+    model = application.models.get(finding.model or "")
+    return [model.name if model is not None and model.definition else ""]
 
 
 def notes(found: Sequence[Finding]) -> Iterator[str]:

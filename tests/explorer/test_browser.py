@@ -96,6 +96,18 @@ def test_a_session_from_login_over_todo_calls_to_logout_works(page_without_todos
     assert len(page.errors) == 1
 
 
+def test_a_service_without_public_users_has_an_explorer_without_a_login(make_app, tab, tmp_path):
+    config = {"User": {"dataSource": "db", "public": False}}
+    (tmp_path / "model-config.json").write_text(json.dumps(config))
+    app = make_app(MODELS_FOLDER=str(tmp_path))
+    with serve_app(app) as url, _explore(tab, url) as page:
+        read = page.execute("todos.find")
+
+        assert read[0] == 401
+        expect(page.page.locator("#account")).to_be_hidden()
+        assert [error for error in page.errors if "status of 401" not in error] == []
+
+
 def test_what_the_service_says_of_a_form_is_read_out_at_the_form(page):
     page.log_in(EMAIL, "not the password")
     login = page.page.locator("#login .problem")

@@ -179,7 +179,7 @@ def test_the_guide_leads_to_the_switch_and_back(walk):
 
     [report] = blocks(DOCUMENT, "text", "Inspect")
     assert walk.run("Inspect").startswith(report)
-    assert "\nWrote 20 files, kept 0; " in walk.run("Import the models")
+    assert "\nWrote 19 files, kept 0; " in walk.run("Import the models")
     [stubs] = blocks(DOCUMENT, "text", "What is written by hand")
     assert walk.run("What is written by hand") == stubs
     shutil.copytree(WRITTEN, walk.folder, dirs_exist_ok=True)

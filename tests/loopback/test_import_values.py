@@ -105,6 +105,59 @@ def test_a_scope_may_name_ids_foreign_keys_and_properties_of_bases(tmp_path):
     assert "is left out" not in output
 
 
+def test_a_relation_whose_scope_is_about_other_rows_is_left_out(tmp_path):
+    scope = {"where": {"confirmed": True}, "include": "group"}
+    through = {"type": "hasMany", "model": "Group", "foreignKey": "", "through": "Member"}
+    sorted_by = {"type": "hasMany", "model": "Member", "scope": {"order": ["role", "never"]}}
+    person = {
+        "name": "Person",
+        "relations": {"groups": {**through, "scope": scope}, "members": sorted_by},
+    }
+    belongs = {name.lower(): {"type": "belongsTo", "model": name} for name in ("Person", "Group")}
+    member = {
+        "name": "Member",
+        "properties": {"confirmed": "boolean", "role": "string"},
+        "relations": belongs,
+    }
+
+    project, output = import_application(tmp_path, person, {"name": "Group"}, member)
+    with serving(project) as app:
+        client = app.test_client()
+        client.post("/api/People", json={})
+        groups = client.get("/api/People/1/groups").status_code
+        members = client.get("/api/People/1/members").status_code
+
+    assert (groups, members) == (404, 200)
+    missing = "its scope names confirmed, and Group has no such property"
+    assert f"relations.groups is left out: {missing}" in output
+    assert "relations.members.scope.order never is left out: there is no such property" in output
+
+
+def test_properties_with_one_column_have_their_own(tmp_path):
+    shared = {"type": "string", "mysql": {"columnName": "supplier_id"}}
+    payment = {"name": "Payment", "properties": {"supplierId": shared, "methodId": shared}}
+    person = {
+        "name": "Person",
+        "base": "User",
+        "properties": {"metadata": {"type": "object"}, "email": {"type": "string"}},
+    }
+
+    project, output = import_application(
+        tmp_path, payment, person, entries={"User": {"dataSource": "db", "public": False}}.items()
+    )
+    with serving(project) as app:
+        client = app.test_client()
+        values = {"supplierId": "a", "methodId": "b"}
+        paid = client.post("/api/Payments", json=values).json
+        user = {"email": "a@example.com", "password": "a quiet harbour", "metadata": {"a": 1}}
+        registered = client.post("/api/People", json=user).json
+
+    assert {**paid, **values} == paid
+    assert registered["metadata"] == {"a": 1}
+    assert "properties.methodId has the column method_id_2: the other name is taken" in output
+    assert "properties.metadata has the column metadata_2: the other name is taken" in output
+
+
 def test_models_with_one_path_or_table_have_their_own(tmp_path):
     shop = {"name": "Shop", "http": {"path": "shops"}}
     other = {"name": "Other", "http": {"path": "/Shops"}, "mysql": {"table": "shop"}}

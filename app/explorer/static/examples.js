@@ -41,9 +41,9 @@ function rootPath(original) {
   return new URL(original.servers[0].url, location.href).pathname;
 }
 
-/** Return the path of the users, which is a setting, below the base path. */
+/** Return the path of the users, a setting, below the base path; undefined without a login. */
 export function usersPath(original) {
-  return page.login.slice(rootPath(original).length).replace(/\/login$/, "");
+  return page.login?.slice(rootPath(original).length).replace(/\/login$/, "");
 }
 
 /** Keep one of several operations that are the same call with another verb. */

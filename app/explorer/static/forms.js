@@ -18,7 +18,10 @@ function show(id) {
 
 /** Offer to register, if that is open to everyone, with all required properties. */
 export function offerRegistration(original) {
-  const operation = original.paths[usersPath(original)].post;
+  const operation = original.paths[usersPath(original)]?.post;
+  if (!operation) {
+    return;
+  }
   element("to-register").hidden = operation.security.length > 0;
   const body = operation.requestBody.content["application/json"].schema;
   const name = (body.anyOf?.[0] ?? body).$ref.split("/").at(-1);

@@ -37,7 +37,9 @@ export function noticeAnswer(response) {
 
 async function logOut() {
   const headers = { Authorization: current.token };
-  await fetch(page.logout, { method: "POST", headers, credentials: "omit" });
+  if (page.logout) {
+    await fetch(page.logout, { method: "POST", headers, credentials: "omit" });
+  }
   end();
 }
 

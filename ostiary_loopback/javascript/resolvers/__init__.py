@@ -1,0 +1,1 @@
+"""Role resolvers that look for a row of the caller."""

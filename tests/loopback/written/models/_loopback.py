@@ -1,1 +1,0 @@
-"""Nothing is left here: the role of borrowers is in `tool.py`."""
