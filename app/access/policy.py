@@ -188,8 +188,7 @@ class SparingGrant(Grant):
 def install_rules(app: Flask, declared: ModelRules) -> None:
     """Compile a model's rules for each of its methods; rules in ACLS replace those of the model.
 
-    Raises ConfigurationError for a rule of a method that does not exist, or to which it cannot
-    apply.
+    Raises ConfigurationError for a rule of a method that does not exist or cannot have it.
     """
     model, dynamic = declared.model, declared.dynamic
     methods = {method.method: method.access for method in declared.methods}
@@ -201,9 +200,9 @@ def install_rules(app: Flask, declared: ModelRules) -> None:
     narrowed_by = {method.method: method.narrowed_by for method in declared.methods}
     replaced = (app.config["ACLS"] or {}).get(model)
     try:
-        form = FORMS[app.config["ID_TYPE"]]
-        own = *rules_of_methods(declared.methods), *declared.rules
-        given = own if replaced is None else parse_rules(replaced, named, form)
+        given = [*rules_of_methods(declared.methods), *declared.rules]
+        if replaced is not None:
+            given = parse_rules(replaced, named, FORMS[app.config["ID_TYPE"]])
         rules = [*declared.kept, *given]
         check_methods(rules, named)
         check_owners(rules, owned)

@@ -101,9 +101,8 @@ class Definition:
     # What clients see of the objects in JSON properties, unless that is everything.
     embedded: Mapping[str, Visibility] = field(default_factory=dict)
     scope: dict[str, object] = field(default_factory=dict)
-    # Whether undeclared properties are kept.
+    # Whether undeclared properties are kept, and whether they are refused even with COMPATIBILITY.
     is_open: bool = False
-    # Whether they are refused even with COMPATIBILITY.
     is_strict: bool = False
     # The properties of the mixin TimeStamp: when a row was created and last changed.
     times: tuple[str, ...] = ()
@@ -163,8 +162,8 @@ class Definition:
     @property
     def visibility(self) -> Visibility:
         """The visibility of the properties of a row."""
-        hidden = {name for name, property_ in self.properties.items() if property_.hidden}
-        return Visibility(self.hidden | hidden, dict(self.embedded))
+        hidden = self.hidden.union(name for name, own in self.properties.items() if own.hidden)
+        return Visibility(hidden, dict(self.embedded))
 
     def new_column(self, name: str) -> str:
         """Return an unused name for the column of a further property."""
@@ -359,12 +358,11 @@ def _scope(declared: Declaration) -> dict[str, object]:
 
 def _owner_relations(declared: Declaration) -> list[str] | bool:
     given = declared.value
-    if given is None or isinstance(given, bool):
-        return given is True
     if isinstance(given, list) and all(isinstance(name, str) for name in given):
         return given
-    declared.add("must be true, or a list of relations")
-    return False
+    if not isinstance(given, bool | None):
+        declared.add("must be true, or a list of relations")
+    return given is True
 
 
 def _owner_may_change(declared: Declaration) -> bool:
@@ -375,11 +373,9 @@ def _owner_may_change(declared: Declaration) -> bool:
 
 def _allows_by_default(declared: Declaration) -> bool | None:
     permission = declared.mapping.get("defaultPermission")
-    if permission is None:
-        return None
-    if permission not in ("ALLOW", "DENY"):
+    if permission not in (None, "ALLOW", "DENY"):
         declared["defaultPermission"].add("must be ALLOW or DENY")
-    return permission == "ALLOW"
+    return None if permission is None else permission == "ALLOW"
 
 
 def _warn_of_methods(merged: MergedModel) -> None:
