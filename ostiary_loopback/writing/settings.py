@@ -16,6 +16,7 @@ from ostiary_loopback.application import Application, Model, as_mapping, connect
 from ostiary_loopback.printing import printable
 
 from .files import ProjectFile
+from .paths import USERS
 from .python import literal
 
 SCHEMA = SettingsSchema()
@@ -124,16 +125,17 @@ def _root(application: Application) -> Iterator[Setting]:
 def users_model(application: Application) -> Model | None:
     """Return the first model of users of an application: one that extends User, or User itself.
 
-    Of several, it is the one that access tokens belong to, or else the first public one that no
-    other extends.
+    Of several, it is the one that access tokens belong to; or else a public one whose plural is
+    `users`, which no other model can have; or else the first public one that no other extends.
     """
     extending = users_models(application)
     names = {model.name: model for model in extending}
     bases = {model.base for model in extending}
     leaves = [model for model in extending if model.name not in bases]
     public = [model for model in leaves if model.is_public]
+    named = [model for model in extending if model.is_public and model.plural.lower() == USERS]
     owner = names.get(owner_of_tokens(application))
-    return owner or next(iter(public or leaves or extending), application.models.get(USER))
+    return owner or next(iter(named or public or leaves or extending), application.models.get(USER))
 
 
 def users_models(application: Application) -> list[Model]:

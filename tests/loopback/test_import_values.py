@@ -225,3 +225,23 @@ def test_methods_that_a_models_own_file_switches_off_are_told(tmp_path, options)
         f"{path}.sharedMethods switches methods off: LoopBack 3 only uses that of"
         " model-config.json, and serves them" in output
     )
+
+
+def test_of_several_models_of_users_the_first_is_the_one_at_users(tmp_path):
+    account = {"name": "account", "base": "User"}
+    user = {"name": "user", "base": "User"}
+    driver = {"name": "driver", "base": "user"}
+
+    project, _ = import_application(tmp_path, account, user, driver)
+    with serving(project) as app:
+        client = app.test_client()
+        registered = {
+            path: client.post(path, json={"email": "a@example.com", "password": "a quiet harbour"})
+            for path in ("/api/accounts", "/api/users", "/api/drivers")
+        }
+
+    assert {path: answer.status_code for path, answer in registered.items()} == {
+        "/api/accounts": 200,
+        "/api/users": 200,
+        "/api/drivers": 200,
+    }
