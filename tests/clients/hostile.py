@@ -8,7 +8,7 @@ from email import message_from_bytes
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from time import sleep, time
+from time import time
 from urllib.parse import parse_qs, urlsplit
 
 
@@ -61,7 +61,7 @@ class Hostile(BaseHTTPRequestHandler):
         if path == "/orders/1":
             return self._later(3600)
         if path == "/order-items/count":
-            sleep(0.1)
+            Event().wait(0.1)
         if path == "/todos/count":
             return 200, json.dumps({"count": self.headers["Authorization"]}), {}
         if path == "/todos" and self.command == "POST":

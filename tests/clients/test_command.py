@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 import sys
-from time import sleep
+from threading import Event
 
 import pytest
 from click.testing import CliRunner
@@ -163,7 +163,7 @@ def slowly():
     """Send a byte now and then."""
     for _ in range(100):
         yield b" "
-        sleep(0.05)
+        Event().wait(0.05)
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,18 @@ EMAILS, NAMES = "uq_users_email_realm", "uq_users_realm_username_key"
 
 
 def upgrade() -> None:
-    """Add the model to users, who are of the first one, and to what is unique in it."""
+    """Add the model to users, who are of the first one, and to what is unique in it.
+
+    A copy of the table, made by older releases, may lack the indexes.
+    """
     kind = sa.String(63)
     op.add_column("users", sa.Column("principal_type", kind, nullable=False, server_default=""))
     columns = ["email", "realm", "principal_type"]
     op.create_index(f"{EMAILS}_type", "users", columns, unique=True)
     columns = ["realm", "username_key", "principal_type"]
     op.create_index(f"{NAMES}_type", "users", columns, unique=True)
-    op.drop_index(EMAILS, "users")
-    op.drop_index(NAMES, "users")
+    op.drop_index(EMAILS, "users", if_exists=True)
+    op.drop_index(NAMES, "users", if_exists=True)
 
 
 def downgrade() -> None:
