@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from email import message_from_bytes
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from time import time
 from urllib.parse import parse_qs, urlsplit
 
