@@ -184,7 +184,7 @@ class FormOfRow:
     ) -> StoredFile:
         place = places.current.get((self._collection.name, name))
         if place is None:
-            is_known = name in {field.data_key for field in self._collection.schema.fields.values()}
+            is_known = name in self._collection.written_on_create.values()
             raise ValidationError({name: [NO_FILE if is_known else UNKNOWN_PROPERTY]})
         declared = part.headers.get("content-type", "")
         return self._received.receive(place, part.filename, declared, part_data(events), stack)

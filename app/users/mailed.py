@@ -3,6 +3,7 @@
 The outbox stores the handles of tokens, but never their values.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -117,7 +118,7 @@ def recipient_key(account: Account | User | None, email: str, realm: str) -> tup
 
 
 def is_within_budget(
-    by_client: tuple[str | None, ...],
+    by_client: tuple[str, Sequence[str | None]],
     by_recipient: str,
     email: str,
     realm: str,
@@ -128,8 +129,8 @@ def is_within_budget(
     `by_client` is a throttle and its key, such as the client's network; `by_recipient` is a
     throttle. A single client leaves most of the recipient's budget to others.
     """
-    throttle, *key = by_client
-    within = allows(str(throttle), *key, realm, email)
+    throttle, key = by_client
+    within = allows(throttle, *key, realm, email)
     return within and allows(by_recipient, *recipient_key(account, email, realm))
 
 

@@ -90,7 +90,7 @@ def request_code(email: object, realm: object = None) -> str:
     network = current_network()
     throttles.count(CODE_ADDRESS, network)
     account = find_enabled_account(address, within, FIRST)
-    by_client = CODE_EMAIL, network
+    by_client = CODE_EMAIL, [network]
     if not is_within_budget(by_client, CODE_RECIPIENT, address, within, account):
         return new_token()
     try:

@@ -94,7 +94,7 @@ def request_password_reset(
     network = current_network()
     throttles.count(throttles.RESET_ADDRESS, network)
     account = find_enabled_account(address, within, principal_type)
-    by_client = throttles.RESET_EMAIL, network, *key_prefix(principal_type)
+    by_client = throttles.RESET_EMAIL, [network, *key_prefix(principal_type)]
     if is_within_budget(by_client, throttles.RESET_RECIPIENT, address, within, account):
         mail_token(reset_password_request, RESET_SCOPE, account, address)
 

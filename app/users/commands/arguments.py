@@ -29,8 +29,6 @@ NO_ADMIN = (
 Options = ParamSpec("Options")
 
 realm_option = click.option("--realm", help="The realm of the user.")
-
-
 model_option = click.option(
     "--model", help="The model of the user, if there are several; by default the first."
 )
