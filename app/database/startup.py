@@ -1,6 +1,7 @@
 """Connecting an app to its database, with checks at start."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 
 import click
@@ -22,14 +23,11 @@ def init_app(app: Flask) -> None:
     """Connect the app; raise ConfigurationError unless the database is writable and matches."""
     try:
         session.init_app(app)
-        with app.app_context(), db.engine.connect() as connection:
+        with _disconnected(app), app.app_context(), db.engine.connect() as connection:
             begin(connection)
             stored = stored_id_type(connection)
             _warn_of_no_time_out(app, connection)
             connection.rollback()
-        with app.app_context():
-            # Forked processes must not share a connection.
-            db.engine.dispose()
     except (SQLAlchemyError, ImportError, ValueError) as error:
         raise ConfigurationError(
             f"the database cannot be used: {error_reason(error)}{_hint(app, error)}"
@@ -42,6 +40,16 @@ def init_app(app: Flask) -> None:
             f"ID_TYPE is {app.config['ID_TYPE']}, and the database was created with {stored}:"
             f" set ID_TYPE to {stored}, or use another database"
         )
+
+
+@contextmanager
+def _disconnected(app: Flask) -> Iterator[None]:
+    """Close all connections at the end: forked processes must not share one."""
+    try:
+        yield
+    finally:
+        with app.app_context():
+            db.engine.dispose()
 
 
 def _hint(app: Flask, error: Exception) -> str:
@@ -72,10 +80,8 @@ def check_own_tables(app: Flask) -> None:
     """
     command = click.get_current_context(silent=True)
     if command is None or command.info_name in {"dev", "run"}:
-        require_own_tables(app)
-        with app.app_context():
-            # Forked processes must not share a connection.
-            db.engine.dispose()
+        with _disconnected(app):
+            require_own_tables(app)
 
 
 def require_own_tables(app: Flask) -> None:

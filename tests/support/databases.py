@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Table, create_engine, insert, select
+from sqlalchemy import Connection, NullPool, Table, create_engine, insert, select
 from sqlalchemy.schema import sort_tables
 
 from app.database.metadata import project_tables
@@ -37,19 +37,16 @@ def make_template(folder: Path) -> Path:
 @contextmanager
 def connected(url: str) -> Iterator[Connection]:
     """Work on a database beside the app, by a connection of our own."""
-    engine = create_engine(url)
-    with engine.begin() as connection:
+    with create_engine(url, poolclass=NullPool).begin() as connection:
         yield connection
-    engine.dispose()
 
 
 @contextmanager
 def autocommit(url: str) -> Iterator[Connection]:
     """Work on a server outside of transactions, as databases are created."""
-    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    engine = create_engine(url, isolation_level="AUTOCOMMIT", poolclass=NullPool)
     with engine.connect() as connection:
         yield connection
-    engine.dispose()
 
 
 # The rows of each table, in an order in which they can be stored.
