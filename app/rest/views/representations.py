@@ -21,7 +21,7 @@ from werkzeug.http import parse_etags
 
 from app.errors import IdFixed, PreconditionFailed
 from app.fields.files import without_signature
-from app.http.responses import encode_json
+from app.http.responses import JSONResponse, encode_json
 from app.ids import Id
 from app.rest.answers import JSON
 from app.rest.collection import Collection
@@ -85,7 +85,7 @@ def _respond(collection: Collection, dumped: Values, tag: str, body: bytes) -> R
     """Return the response with a row; 304 if the client has it without URLs that expire."""
     expires = collection.files and any(dumped.get(name) for name in collection.files)
     is_known = not expires and _is_known(tag)
-    response = Response(status=304) if is_known else Response(body, content_type=JSON)
+    response = Response(status=304) if is_known else JSONResponse(body, content_type=JSON)
     response.headers.add(ETAG, f'"{tag}"')
     return response
 
