@@ -23,7 +23,10 @@ OPEN = filtered("/api/todos", where={"isComplete": False}, limit=20)
 LIST = Request("GET /todos?filter=", "GET", OPEN, 1, ROWS)
 HUNDRED = filtered("/api/todos", where={"isComplete": False}, limit=100)
 LONG_LIST = Request("GET /todos?filter=, 100 rows", "GET", HUNDRED, 1, ROWS)
-POST = Request("POST /todos", "POST", "/api/todos", 0, 0, {"title": "Buy milk"})
+# Some frameworks answer 201.
+POST = Request(
+    "POST /todos", "POST", "/api/todos", 0, 0, {"title": "Buy milk"}, statuses=(200, 201)
+)
 COUNTED_LIST = Request(f"{LIST.name}&count=true", "GET", f"{OPEN}&count=true", 1, ROWS)
 COUNT = Request("GET /todos/count", "GET", "/api/todos/count", 1, ROWS)
 OF_PARENT = filtered("/api/users/1/todos", where={"isComplete": False}, limit=20)

@@ -20,12 +20,15 @@ from typing import TypeVar
 
 from sqlalchemy import create_engine, make_url
 
+from app.server import listening
 from tests.support.ports import free_port
 
 T = TypeVar("T")
 
 ROOT = Path(__file__).parent.parent
 LOOPBACK = ROOT / "benchmarks" / "loopback3"
+# The environment of the applications on other frameworks for Python.
+OTHERS = ROOT / "benchmarks" / ".venv-others"
 
 
 @dataclass(frozen=True)
@@ -167,6 +170,34 @@ def loopback(database_url: str, folder: Path) -> Iterator[Server]:
     environment = {**_node_environment(database_url), "NODE_ENV": "production"}
     with _serving(["node", "server.js"], LOOPBACK, environment, folder) as server:
         yield server
+
+
+@contextmanager
+def django_rest(database_url: str, folder: Path) -> Iterator[Server]:
+    """Serve `django_rest.py` with as many processes and threads as Ostiary has."""
+    options = f"--workers={listening.processes()}", f"--threads={listening.threads()}"
+    target = f"--pythonpath={ROOT}", "benchmarks.django_rest:app"
+    command = [str(OTHERS / "bin" / "gunicorn"), *options, *target]
+    # Where there is no gunicorn.conf.py.
+    with _serving(command, OTHERS, default_environment(database_url, folder), folder) as server:
+        yield server
+
+
+@contextmanager
+def fast_api(database_url: str, folder: Path) -> Iterator[Server]:
+    """Serve `fast_api.py` with as many processes as Ostiary has."""
+    command = [str(OTHERS / "bin" / "python"), "-m", "benchmarks.fast_api"]
+    with _serving(command, ROOT, default_environment(database_url, folder), folder) as server:
+        yield server
+
+
+def install_others() -> None:
+    """Install what the applications on other frameworks need, unless it is there."""
+    if not (OTHERS / "bin" / "gunicorn").exists():
+        subprocess.run([sys.executable, "-m", "venv", OTHERS], check=True)
+        requirements = ROOT / "benchmarks" / "others.txt"
+        pip = [OTHERS / "bin" / "python", "-m", "pip", "install", "--quiet"]
+        subprocess.run([*pip, "--requirement", requirements], check=True)
 
 
 def install_loopback() -> None:
