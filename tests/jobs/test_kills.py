@@ -47,9 +47,9 @@ def test_another_instance_makes_a_run_again_that_was_killed_after_its_lease(
     other.mkdir()
     with serve(tmp_path, database_url, APP_PROJECT_FILE=file, WEB_CONCURRENCY="1") as server:
         eventually(log.exists)
+        server.kill()
+        [killed] = rows()
         with serve(other, database_url, APP_PROJECT_FILE=file, WEB_CONCURRENCY="1"):
-            server.kill()
-            [killed] = rows()
             eventually(lambda: rows()[0]["succeeded"])
 
     assert (killed["runs"], killed["ended"]) == (1, None)
