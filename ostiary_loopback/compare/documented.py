@@ -20,9 +20,11 @@ from .kinds import (
     ACCOUNT,
     ADDED,
     ADDED_ROW,
+    ADMIN,
     ALLOWED,
     COLLATION,
     EMBEDDED_SCOPE,
+    FAILURE,
     HIDDEN_ROW,
     HIDDEN_USER,
     LINKED_LIMIT,
@@ -64,6 +66,8 @@ class Context(NamedTuple):
     # Whether rules allow the call for the caller's own rows, or for the caller's own record.
     is_own_rows: bool = False
     is_own_record: bool = False
+    # Whether rules allow it, as a call of a model of users, for administrators.
+    is_admins: bool = False
     # Whether the answer is the first row of a list, or the rows of a list.
     is_first: bool = False
     is_list: bool = False
@@ -179,6 +183,8 @@ def status_kind(call: Call, old: Answer, new: Answer, context: Context) -> Kind:
     """Return the kind of two answers with different statuses."""
     if old.status in REFUSED:
         return _refused_kind(new, context)
+    if old.status == 500 and new.status < 500:
+        return FAILURE
     if new.status in REFUSED and old.status in (200, 404) and _names_relation(new):
         return RELATION
     if old.status == 200 and new.status == 404 and _is_relation(call.path):
@@ -207,7 +213,9 @@ def _refused_kind(new: Answer, context: Context) -> Kind:
         return STATUS
     if context.is_own_record:
         return OWN_RECORD
-    return OWN_ROWS if context.is_own_rows else ALLOWED
+    if context.is_own_rows:
+        return OWN_ROWS
+    return ADMIN if context.is_admins else ALLOWED
 
 
 def _is_relation(path: str) -> bool:

@@ -31,6 +31,8 @@ NULLS = Kind("order of nulls", True, "rows without a value come first, with DESC
 COLLATION = Kind("collation", True, "text is compared by code point, and not by letter")
 OTHER_PAGE = Kind("other page", True, "another order puts other rows on a page; all are there")
 RELATION = Kind("relation refused", True, "the rules of the related model refuse a relation")
+FAILURE = Kind("failure", True, "the old service fails with 500, and the new one answers")
+ADMIN = Kind("administrator", True, "calls of users are refused, and allowed for the role admin")
 OWN_RECORD = Kind("own record", True, "exists of users is refused, and answered for their own")
 HIDDEN_USER = Kind("hidden user", True, "a related user whom the caller may not read is left out")
 ACCOUNT = Kind("account", True, "users have properties that they have in every application")
@@ -57,7 +59,7 @@ KINDS: Sequence[Kind] = (
     *(VALUE, CONTENT, SIZE, NO_ANSWER),
     *(REFUSAL, HIDDEN_ROW, OWN_ROWS, NO_RELATED, UNKNOWN_PROPERTY, RELATION, SESSIONS),
     *(EMBEDDED_SCOPE, LINKED_LIMIT, NO_VALUE, TIES, NULLS, COLLATION, OTHER_PAGE),
-    *(OWN_RECORD, HIDDEN_USER, ACCOUNT, ROLE, EMAIL),
+    *(FAILURE, ADMIN, OWN_RECORD, HIDDEN_USER, ACCOUNT, ROLE, EMAIL),
     *(DATE, KEY_ORDER, NULL, ERROR_TEXT),
 )
 

@@ -21,6 +21,8 @@ _ROLE = "Role"
 # The end of the names of schemas of rows that may have related rows.
 _WITH_RELATIONS = "WithRelations"
 _REFERENCE = "#/components/schemas/"
+# The description of an operation that, apart from owners, only administrators may call.
+_FOR_ADMINS = re.compile(r"For (the owner and )?the role `admin`\.")
 # Methods that LoopBack 3 does not have.
 _ADDED_METHODS = {"__get__audit"}
 Schema = Mapping[str, Any]
@@ -35,6 +37,8 @@ class Operation:
     method: str
     # Whether the rules allow it for the caller's own rows.
     is_owners: bool
+    # Whether it is one of a model of users, and the rules allow it for administrators.
+    is_admins: bool
     # The name of the schema of its filters: that of the model that it reads.
     schema: str
     properties: Mapping[str, Schema]
@@ -102,6 +106,7 @@ class Document:
         return self._context._replace(
             is_own_rows=entry.is_owners and entry.method in _OWN_ROWS,
             is_own_record=entry.model == _USERS and is_existence,
+            is_admins=entry.is_admins,
             is_first=entry.method == "findOne",
             is_list=entry.method == "find",
             is_users=bool(entry.answers & self._users),
@@ -121,6 +126,7 @@ def _matches(pattern: str, segment: str) -> bool:
 def _operations(document: Any) -> Iterator[Operation]:
     schemas = document["components"]["schemas"]
     id_names = dict(_id_names(document))
+    users = set(_users_models(document))
     for path, item in document["paths"].items():
         described = item.get("get")
         if described is None:
@@ -134,10 +140,23 @@ def _operations(document: Any) -> Iterator[Operation]:
         if method.startswith("__get__") and not any(each["name"] == "count" for each in parameters):
             # LoopBack 3 has no filter for a relation to one row.
             relations = []
-        is_owners = "For the owner" in described.get("description", "")
+        who = described.get("description", "")
+        is_owners = "For the owner" in who
+        is_admins = model in users and _FOR_ADMINS.search(who) is not None
         answers = _schemas_of(described["responses"].get("200", {}))
         id_name = next((id_names[name] for name in answers if name in id_names), "id")
-        yield Operation(path, model, method, is_owners, schema, where, relations, answers, id_name)
+        yield Operation(
+            *(path, model, method, is_owners, is_admins),
+            *(schema, where, relations, answers, id_name),
+        )
+
+
+def _users_models(document: Any) -> Iterator[str]:
+    """Yield the names of the models of users: those with a login."""
+    for item in document["paths"].values():
+        model, _, method = item.get("post", {}).get("operationId", "").partition(".")
+        if method == "login":
+            yield model
 
 
 def _own_parameters(described: Schema) -> list[Schema]:

@@ -1,6 +1,8 @@
-"""Remote methods with names that methods of Ostiary have."""
+"""Remote methods and models with names that Ostiary has."""
 
 import json
+
+import pytest
 
 from .projects import import_application, log_in, run, serving
 
@@ -78,3 +80,30 @@ def test_methods_of_other_models_have_free_names(tmp_path):
     written = (project / "models" / "note.py").read_text()
     assert '"login", EXECUTE, "POST /login"' in written
     assert '"update3", EXECUTE, "POST /change"' in written
+
+
+@pytest.mark.parametrize(
+    ("users", "path"),
+    [
+        # LoopBack 3 serves no users at /users, or none at all.
+        ({}, "/api/users"),
+        ({"name": "Member", "base": "User"}, "/api/users"),
+        # LoopBack 3 serves users at /users.
+        ({"name": "Member", "base": "User", "plural": "users"}, "/api/userRows"),
+    ],
+)
+def test_another_model_is_at_users_where_loopback_serves_no_users(tmp_path, users, path):
+    note = {"name": "user", "base": "PersistedModel", "properties": {"title": "string"}}
+    entries = {"User": {"dataSource": "db", "public": False}}
+
+    project, output = import_application(tmp_path, note, *filter(None, [users]), entries=entries)
+    with serving(project) as app:
+        client = app.test_client()
+        created = client.post(path, json={"title": "a"})
+        listed = client.get(path).json
+        login = client.post("/api/users/login", json={})
+
+    assert created.status_code == 200, output
+    assert listed == [{"id": 1, "title": "a"}]
+    # Where users are at another path, `login` is an id of the model's rows.
+    assert login.status_code == (400 if path != "/api/users" else 405)

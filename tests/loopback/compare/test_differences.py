@@ -13,6 +13,7 @@ JSON = "application/json; charset=utf-8"
 LIST, ROW, RELATED = "/notes", "/notes/1", "/notes/1/owner"
 OWN = Context(is_own_rows=True)
 RECORD = Context(is_own_record=True)
+ADMINS = Context(is_admins=True)
 USERS = Context(user_relations=frozenset({"owner", "borrowers"}), is_users=True)
 ADA = {"id": 2, "email": "ada@example.com"}
 
@@ -39,6 +40,11 @@ def of_kinds(path, old, new, context, **filter_):
         (LIST, error(401), answer(200, []), NO_CONTEXT, kinds.ALLOWED),
         (LIST, error(401), answer(200, []), OWN, kinds.OWN_ROWS),
         (ROW, error(401), answer(200, {"exists": True}), RECORD, kinds.OWN_RECORD),
+        (ROW, error(401), answer(200, ADA), ADMINS, kinds.ADMIN),
+        (LIST, error(500), answer(200, []), NO_CONTEXT, kinds.FAILURE),
+        (LIST, error(500), error(400), NO_CONTEXT, kinds.FAILURE),
+        (LIST, error(500), error(503), NO_CONTEXT, kinds.STATUS),
+        (LIST, answer(200, []), error(500), NO_CONTEXT, kinds.STATUS),
         (RELATED, answer(200, {}), error(404), NO_CONTEXT, kinds.NO_RELATED),
         (RELATED, answer(200, {"id": 1}), error(404), NO_CONTEXT, kinds.STATUS),
         (RELATED, answer(200, {"id": 1}), error(403), NO_CONTEXT, kinds.STATUS),
