@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from .projects import import_application, log_in, run, serving
+from .projects import USER, import_application, log_in, run, serving
 
 DENIED = {
     "principalType": "ROLE",
@@ -107,3 +107,13 @@ def test_another_model_is_at_users_where_loopback_serves_no_users(tmp_path, user
     assert listed == [{"id": 1, "title": "a"}]
     # Where users are at another path, `login` is an id of the model's rows.
     assert login.status_code == (400 if path != "/api/users" else 405)
+
+
+def test_an_application_without_models_serves_no_users_that_loopback_does_not_serve(tmp_path):
+    project, _ = import_application(tmp_path, entries={"User": {"public": False}})
+
+    with serving(project) as app:
+        client = app.test_client()
+        answers = client.get("/api/users"), client.post("/api/users", json=USER)
+
+    assert [answer.status_code for answer in answers] == [404, 404]
