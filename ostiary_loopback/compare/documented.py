@@ -59,6 +59,10 @@ _UNKNOWN_PROPERTY = "There is no property"
 # An error of Ostiary for an include with a scope of objects that are embedded in a row.
 _EMBEDDED_SCOPE = "takes no scope: what is embedded"
 
+# An error of LoopBack 3 for a single role of a user, who has it: the ids of users in RoleMapping
+# are text, and those of users may be numbers.
+_NO_LINK_TO_ROLE = "No relation found in RoleMapping"
+
 
 class Context(NamedTuple):
     """Facts about a call, from the OpenAPI document of the new service."""
@@ -183,6 +187,8 @@ def status_kind(call: Call, old: Answer, new: Answer, context: Context) -> Kind:
     """Return the kind of two answers with different statuses."""
     if old.status in REFUSED:
         return _refused_kind(new, context)
+    if old.status == 404 and new.status < 300 and _NO_LINK_TO_ROLE in _message(old):
+        return ROLE
     if old.status == 500 and new.status < 500:
         return FAILURE
     if new.status in REFUSED and old.status in (200, 404) and _names_relation(new):
@@ -190,10 +196,9 @@ def status_kind(call: Call, old: Answer, new: Answer, context: Context) -> Kind:
     if old.status == 200 and new.status == 404 and _is_relation(call.path):
         return _not_found_kind(old, context)
     if old.status < 500 and new.status == 400:
-        message = str(error_of(new.json.value if new.json else None).get("message"))
-        if _UNKNOWN_PROPERTY in message:
+        if _UNKNOWN_PROPERTY in _message(new):
             return UNKNOWN_PROPERTY
-        if _EMBEDDED_SCOPE in message:
+        if _EMBEDDED_SCOPE in _message(new):
             return EMBEDDED_SCOPE
     return STATUS
 
@@ -228,6 +233,10 @@ def _names_relation(answer: Answer) -> bool:
     """Return True if the rules of the target of a relation refuse a call."""
     details = error_of(answer.json.value if answer.json else None).get("details")
     return isinstance(details, dict) and "relation" in details
+
+
+def _message(answer: Answer) -> str:
+    return str(error_of(answer.json.value if answer.json else None).get("message"))
 
 
 def error_of(body: object) -> Mapping[str, Any]:

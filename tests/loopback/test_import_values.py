@@ -245,3 +245,18 @@ def test_of_several_models_of_users_the_first_is_the_one_at_users(tmp_path):
         "/api/users": 200,
         "/api/drivers": 200,
     }
+
+
+def test_an_id_that_is_not_declared_as_one_is_generated_as_in_loopback(tmp_path):
+    page = {
+        "name": "Page",
+        "base": "PersistedModel",
+        "properties": {"id": {"type": "string", "required": True}, "title": "string"},
+    }
+
+    project, output = import_application(tmp_path, page)
+    with serving(project) as app:
+        created = app.test_client().post("/api/Pages", json={"title": "a"})
+
+    assert created.json == {"id": 1, "title": "a"}
+    assert "properties.id is left out: it has no id: true, so that LoopBack 3 ignores it" in output
