@@ -260,3 +260,22 @@ def test_an_id_that_is_not_declared_as_one_is_generated_as_in_loopback(tmp_path)
 
     assert created.json == {"id": 1, "title": "a"}
     assert "properties.id is left out: it has no id: true, so that LoopBack 3 ignores it" in output
+
+
+def test_a_relation_to_a_model_in_another_case_has_no_calls(tmp_path):
+    related = {
+        "shelf": {"type": "belongsTo", "model": "shelf"},
+        "rack": {"type": "belongsTo", "model": "Shelf"},
+    }
+    book = {"name": "Book", "base": "PersistedModel", "relations": related}
+
+    project, output = import_application(tmp_path, book, {"name": "Shelf", "base": "PersistedModel"})
+    with serving(project) as app:
+        client = app.test_client()
+        client.post("/api/Shelves", json={})
+        created = client.post("/api/Books", json={"shelfId": 1, "rackId": 1})
+        answers = [client.get(f"/api/Books/1/{name}").status_code for name in related]
+
+    assert "relations.shelf has no calls: it leads to Shelf here" in output
+    assert created.json == {"id": 1, "shelfId": 1, "rackId": 1}
+    assert answers == [404, 200]
