@@ -122,9 +122,7 @@ def _related(
         )
 
 
-def _misnamed(
-    application: Application, relations: JsonObject, changes: list[str]
-) -> Iterator[str]:
+def _misnamed(application: Application, relations: JsonObject, changes: list[str]) -> Iterator[str]:
     """Yield the methods of relations to models whose names are in another case."""
     names = {*application.models, *BUILT_IN}
     known = {name.lower(): name for name in names}
@@ -136,8 +134,8 @@ def _misnamed(
             links = LINKS if "through" in declared else ()
             yield from (f"prototype.__{method}__{name}" for method in (*methods, *links))
             changes.append(
-                f"relations.{name} has no calls: it leads to {known[model.lower()]} here, and LoopBack"
-                f" 3 does not serve it, as there is no model {model}"
+                f"relations.{name} has no calls: it leads to {known[model.lower()]} here, and"
+                f" LoopBack 3 does not serve it, as there is no model {model}"
             )
 
 

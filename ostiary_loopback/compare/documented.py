@@ -187,20 +187,25 @@ def status_kind(call: Call, old: Answer, new: Answer, context: Context) -> Kind:
     """Return the kind of two answers with different statuses."""
     if old.status in REFUSED:
         return _refused_kind(new, context)
-    if old.status == 404 and new.status < 300 and _NO_LINK_TO_ROLE in _message(old):
-        return ROLE
-    if old.status == 500 and new.status < 500:
-        return FAILURE
+    if kind := _failed_kind(old, new):
+        return kind
     if new.status in REFUSED and old.status in (200, 404) and _names_relation(new):
         return RELATION
     if old.status == 200 and new.status == 404 and _is_relation(call.path):
         return _not_found_kind(old, context)
-    if old.status < 500 and new.status == 400:
+    if new.status == 400:
         if _UNKNOWN_PROPERTY in _message(new):
             return UNKNOWN_PROPERTY
         if _EMBEDDED_SCOPE in _message(new):
             return EMBEDDED_SCOPE
     return STATUS
+
+
+def _failed_kind(old: Answer, new: Answer) -> Kind | None:
+    """Return the kind of an old answer that is an error by a mistake of LoopBack 3, or None."""
+    if old.status == 404 and new.status < 300 and _NO_LINK_TO_ROLE in _message(old):
+        return ROLE
+    return FAILURE if old.status == 500 and new.status < 500 else None
 
 
 def _not_found_kind(old: Answer, context: Context) -> Kind:

@@ -180,7 +180,7 @@ def _set_id(
     if is_injected and "id" in properties:
         properties = {name: each for name, each in properties.items() if name != "id"}
         definition["properties"] = properties
-        changes.append("properties.id is left out: it has no id: true, so that LoopBack 3 ignores it")
+        changes.append("properties.id is left out: without id: true, LoopBack 3 ignores it")
     if is_injected and given != usual:
         id_property = {"type": _TYPES[given], "id": True, "generated": True}
         definition["properties"] = {"id": id_property, **properties}

@@ -259,7 +259,7 @@ def test_an_id_that_is_not_declared_as_one_is_generated_as_in_loopback(tmp_path)
         created = app.test_client().post("/api/Pages", json={"title": "a"})
 
     assert created.json == {"id": 1, "title": "a"}
-    assert "properties.id is left out: it has no id: true, so that LoopBack 3 ignores it" in output
+    assert "properties.id is left out: without id: true, LoopBack 3 ignores it" in output
 
 
 def test_a_relation_to_a_model_in_another_case_has_no_calls(tmp_path):
@@ -269,7 +269,8 @@ def test_a_relation_to_a_model_in_another_case_has_no_calls(tmp_path):
     }
     book = {"name": "Book", "base": "PersistedModel", "relations": related}
 
-    project, output = import_application(tmp_path, book, {"name": "Shelf", "base": "PersistedModel"})
+    shelf = {"name": "Shelf", "base": "PersistedModel"}
+    project, output = import_application(tmp_path, book, shelf)
     with serving(project) as app:
         client = app.test_client()
         client.post("/api/Shelves", json={})
