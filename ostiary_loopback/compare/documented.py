@@ -25,8 +25,10 @@ from .kinds import (
     COLLATION,
     EMBEDDED_SCOPE,
     FAILURE,
+    HIDDEN_KEY,
     HIDDEN_ROW,
     HIDDEN_USER,
+    INCLUDES,
     LINKED_LIMIT,
     MISSING,
     MISSING_ROW,
@@ -50,14 +52,18 @@ from .values import rows_of
 
 REFUSED = (401, 403)
 _NOTHING = ("missing", "null")
+_NO_ROWS = ("missing", "0 rows", "0 items")
 # Properties of users that LoopBack 3 leaves out or does not have, and their values here.
 _OF_ACCOUNTS = {"created": None, "emailVerified": "false"}
 # Properties of roles that Ostiary does not have.
 _OF_ROLES = ("created", "modified", "description")
-# An error of Ostiary for a condition on a property that a model does not have.
-_UNKNOWN_PROPERTY = "There is no property"
-# An error of Ostiary for an include with a scope of objects that are embedded in a row.
-_EMBEDDED_SCOPE = "takes no scope: what is embedded"
+# Parts of the messages of Ostiary's errors for filters: a condition on a property that a model does
+# not have, a scope of objects that are embedded in a row, and the limit of includes.
+_OF_FILTERS = {
+    "There is no property": UNKNOWN_PROPERTY,
+    "takes no scope: what is embedded": EMBEDDED_SCOPE,
+    "a filter includes at most": INCLUDES,
+}
 
 # An error of LoopBack 3 for a single role of a user, who has it: the ids of users in RoleMapping
 # are text, and those of users may be numbers.
@@ -83,9 +89,11 @@ class Context(NamedTuple):
     # The path of the list of these rows, and that of the list of users.
     list_path: str | None = None
     users_path: str | None = None
-    # The names of relations to users and to roles, and of those through a third model.
+    # The names of relations to users, to roles, and to models that hide ids or keys, and of those
+    # through a third model.
     user_relations: frozenset[str] = frozenset()
     role_relations: frozenset[str] = frozenset()
+    hiding_relations: frozenset[str] = frozenset()
     linked: frozenset[str] = frozenset()
 
 
@@ -94,7 +102,7 @@ NO_CONTEXT = Context()
 
 def documented(difference: Difference, call: Call, context: Context) -> Difference:
     """Return a difference, with its documented kind if it has one."""
-    for recognize in (_of_users, _of_roles, _of_missing_rows, _of_added_rows, _of_orders):
+    for recognize in _RECOGNIZE:
         if kind := recognize(difference, call, context):
             return difference._replace(kind=kind)
     return difference
@@ -141,6 +149,13 @@ def _of_roles(difference: Difference, call: Call, context: Context) -> Kind | No
     return None
 
 
+def _of_hidden_keys(difference: Difference, call: Call, context: Context) -> Kind | None:
+    """Return the kind of included rows of which LoopBack 3 finds none, as it hides their keys."""
+    name = difference.place.rpartition(".")[2].removesuffix("[]")
+    is_added = difference.kind in (ADDED, ADDED_ROW) and difference.old in _NO_ROWS
+    return HIDDEN_KEY if is_added and name in context.hiding_relations else None
+
+
 def _of_missing_rows(difference: Difference, call: Call, context: Context) -> Kind | None:
     if difference.kind is not MISSING_ROW:
         return None
@@ -183,6 +198,11 @@ def _of_orders(difference: Difference, call: Call, context: Context) -> Kind | N
     return order_kind(order, id_name, difference.old_rows, difference.new_rows)
 
 
+_RECOGNIZE = (
+    *(_of_users, _of_roles, _of_hidden_keys, _of_missing_rows, _of_added_rows, _of_orders),
+)
+
+
 def status_kind(call: Call, old: Answer, new: Answer, context: Context) -> Kind:
     """Return the kind of two answers with different statuses."""
     if old.status in REFUSED:
@@ -194,10 +214,7 @@ def status_kind(call: Call, old: Answer, new: Answer, context: Context) -> Kind:
     if old.status == 200 and new.status == 404 and _is_relation(call.path):
         return _not_found_kind(old, context)
     if new.status == 400:
-        if _UNKNOWN_PROPERTY in _message(new):
-            return UNKNOWN_PROPERTY
-        if _EMBEDDED_SCOPE in _message(new):
-            return EMBEDDED_SCOPE
+        return _refused_filter_kind(_message(new))
     return STATUS
 
 
@@ -206,6 +223,10 @@ def _failed_kind(old: Answer, new: Answer) -> Kind | None:
     if old.status == 404 and new.status < 300 and _NO_LINK_TO_ROLE in _message(old):
         return ROLE
     return FAILURE if old.status == 500 and new.status < 500 else None
+
+
+def _refused_filter_kind(message: str) -> Kind:
+    return next((kind for part, kind in _OF_FILTERS.items() if part in message), STATUS)
 
 
 def _not_found_kind(old: Answer, context: Context) -> Kind:

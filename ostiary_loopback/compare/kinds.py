@@ -24,6 +24,8 @@ OWN_ROWS = Kind("own rows", True, "refused, and answered with the rows of the ca
 NO_RELATED = Kind("no related row", True, "an empty relation is {} or null, and 404")
 UNKNOWN_PROPERTY = Kind("unknown property", True, "a filter with it is answered, and refused")
 EMBEDDED_SCOPE = Kind("embedded scope", True, "an include of what is embedded has a scope")
+HIDDEN_KEY = Kind("hidden key", True, "LoopBack 3 includes no rows whose foreign key is hidden")
+INCLUDES = Kind("number of includes", True, "a filter includes more relations than are allowed")
 LINKED_LIMIT = Kind("limit of links", True, "limit in the include of a relation through a model")
 NO_VALUE = Kind("no value", True, "rows without the property fulfil neq, nin and nlike")
 TIES = Kind("order of ties", True, "rows that the order does not tell apart, or without an order")
@@ -58,7 +60,17 @@ KINDS: Sequence[Kind] = (
     *(STATUS, ALLOWED, ERROR_CODE, MISSING_ROW, ADDED_ROW, ROW_ORDER, MISSING, ADDED, TYPE),
     *(VALUE, CONTENT, SIZE, NO_ANSWER),
     *(REFUSAL, HIDDEN_ROW, OWN_ROWS, NO_RELATED, UNKNOWN_PROPERTY, RELATION, SESSIONS),
-    *(EMBEDDED_SCOPE, LINKED_LIMIT, NO_VALUE, TIES, NULLS, COLLATION, OTHER_PAGE),
+    *(
+        EMBEDDED_SCOPE,
+        HIDDEN_KEY,
+        INCLUDES,
+        LINKED_LIMIT,
+        NO_VALUE,
+        TIES,
+        NULLS,
+        COLLATION,
+        OTHER_PAGE,
+    ),
     *(FAILURE, ADMIN, OWN_RECORD, HIDDEN_USER, ACCOUNT, ROLE, EMAIL),
     *(DATE, KEY_ORDER, NULL, ERROR_TEXT),
 )

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ _USERS = "users"
 _ROLE = "Role"
 # The end of the names of schemas of rows that may have related rows.
 _WITH_RELATIONS = "WithRelations"
+# The end of the names of schemas of bodies of upserts.
+_UPSERT = "Upsert"
 _REFERENCE = "#/components/schemas/"
 # The description of an operation that, apart from owners, only administrators may call.
 _FOR_ADMINS = re.compile(r"For (the owner and )?the role `admin`\.")
@@ -83,6 +85,7 @@ class Document:
             users_path=self._users_path,
             user_relations=frozenset(name for name, schemas in leading if schemas & self._users),
             role_relations=frozenset(name for name, schemas in leading if _ROLE in schemas),
+            hiding_relations=frozenset(_hiding(document, leading)),
             linked=frozenset(_linked(document)),
         )
         self._by_segments = [(_segments(entry.path), entry) for entry in self.operations]
@@ -178,6 +181,16 @@ def _leading(document: Any) -> Iterator[tuple[str, frozenset[str]]]:
         if name.endswith(_WITH_RELATIONS):
             for relation, described in schema["properties"].items():
                 yield relation, _schemas_of(described)
+
+
+def _hiding(document: Any, leading: Iterable[tuple[str, frozenset[str]]]) -> Iterator[str]:
+    """Yield the names of relations to models with properties that are written and not read."""
+    schemas = document["components"]["schemas"]
+    for relation, names in leading:
+        for name in names:
+            written = schemas.get(f"{name}{_UPSERT}", {}).get("properties", {})
+            if written.keys() - schemas[name]["properties"].keys():
+                yield relation
 
 
 def _id_names(document: Any) -> Iterator[tuple[str, str]]:

@@ -71,6 +71,13 @@ def of_kinds(path, old, new, context, **filter_):
             kinds.UNKNOWN_PROPERTY,
         ),
         (LIST, answer(200, []), error(400, "INVALID_FILTER"), NO_CONTEXT, kinds.STATUS),
+        (
+            LIST,
+            answer(200, []),
+            error(400, message="include: a filter includes at most 10 relations."),
+            NO_CONTEXT,
+            kinds.INCLUDES,
+        ),
         (ROW, error(404, "A"), error(404, "B"), NO_CONTEXT, kinds.ERROR_CODE),
         (ROW, error(404), error(404, "B"), NO_CONTEXT, kinds.ERROR_TEXT),
         (
@@ -211,6 +218,21 @@ def test_roles_have_other_ids_and_no_times_but_the_same_names():
         ({"id": 1, "roles": []}, {kinds.MISSING_ROW}),
     ):
         assert of_kinds(ROW, answer(200, old), answer(200, new), ROLES) == found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        ({"keys": []}, {"keys": [{"id": 1}]}, kinds.HIDDEN_KEY),
+        ({}, {"keys": {"id": 1}}, kinds.HIDDEN_KEY),
+        ({"keys": [{"id": 1}]}, {"keys": [{"id": 1}, {"id": 2}]}, kinds.ADDED_ROW),
+        ({"tools": []}, {"tools": [{"id": 1}]}, kinds.ADDED_ROW),
+    ],
+)
+def test_included_rows_with_hidden_keys_are_a_kind_of_their_own(old, new, kind):
+    context = Context(hiding_relations=frozenset({"keys"}))
+
+    assert of_kinds(ROW, answer(200, old), answer(200, new), context) == {kind}
 
 
 def test_what_clients_read_alike_is_no_difference():
