@@ -12,7 +12,7 @@ from .callers import ANONYMOUS, Caller, headers
 from .calls import Call, encoded
 from .differences import differences
 from .documented import Context
-from .kinds import HIDDEN_USER, MISSING_ROW, NO_ANSWER, OTHER_PAGE, Difference, Row
+from .kinds import ADMIN, ALLOWED, HIDDEN_USER, MISSING_ROW, NO_ANSWER, OTHER_PAGE, Difference, Row
 from .operations import Document
 from .rate import Rate
 from .report import Report
@@ -94,12 +94,22 @@ class Comparison:
         ]
 
     def _checked(self, difference: Difference, context: Context, sent: Headers) -> Difference:
-        """Return a difference without its rows; of the kind MISSING_ROW if they do not exist."""
+        """Return a difference without its rows.
+
+        It is of the kind MISSING_ROW if they do not exist, and of the kind ALLOWED if the caller is
+        no administrator.
+        """
         lists = {HIDDEN_USER: context.users_path, OTHER_PAGE: context.list_path}
         kind = difference.kind
         if kind in lists and not self._has_rows(difference, lists[kind], context, sent):
             kind = MISSING_ROW
+        if kind is ADMIN and not self._is_admin(context, sent):
+            kind = ALLOWED
         return difference._replace(kind=kind, old_rows=(), new_rows=())
+
+    def _is_admin(self, context: Context, sent: Headers) -> bool:
+        path = context.admins_path
+        return path is not None and self._answers(path, sent)
 
     def _has_rows(
         self, difference: Difference, path: str | None, context: Context, sent: Headers

@@ -89,6 +89,8 @@ class Context(NamedTuple):
     # The path of the list of these rows, and that of the list of users.
     list_path: str | None = None
     users_path: str | None = None
+    # A path that only administrators may call.
+    admins_path: str | None = None
     # The names of relations to users, to roles, and to models that hide ids or keys, and of those
     # through a third model.
     user_relations: frozenset[str] = frozenset()

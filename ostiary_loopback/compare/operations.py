@@ -23,8 +23,10 @@ _WITH_RELATIONS = "WithRelations"
 # The end of the names of schemas of bodies of upserts.
 _UPSERT = "Upsert"
 _REFERENCE = "#/components/schemas/"
-# The description of an operation that, apart from owners, only administrators may call.
-_FOR_ADMINS = re.compile(r"For (the owner and )?the role `admin`\.")
+# The end of the description of an operation that only administrators may call, and that of one that
+# owners may call, too.
+_ONLY_ADMINS = "For the role `admin`."
+_ADMINS = (_ONLY_ADMINS, "For the owner and the role `admin`.")
 # Methods that LoopBack 3 does not have.
 _ADDED_METHODS = {"__get__audit"}
 Schema = Mapping[str, Any]
@@ -83,6 +85,7 @@ class Document:
         self._context = Context(
             id_names=sorted({entry.id_name for entry in self.operations} - {"id"}),
             users_path=self._users_path,
+            admins_path=_admins_path(document),
             user_relations=frozenset(name for name, schemas in leading if schemas & self._users),
             role_relations=frozenset(name for name, schemas in leading if _ROLE in schemas),
             hiding_relations=frozenset(_hiding(document, leading)),
@@ -145,13 +148,22 @@ def _operations(document: Any) -> Iterator[Operation]:
             relations = []
         who = described.get("description", "")
         is_owners = "For the owner" in who
-        is_admins = model in users and _FOR_ADMINS.search(who) is not None
+        is_admins = model in users and who.endswith(_ADMINS)
         answers = _schemas_of(described["responses"].get("200", {}))
         id_name = next((id_names[name] for name in answers if name in id_names), "id")
         yield Operation(
             *(path, model, method, is_owners, is_admins),
             *(schema, where, relations, answers, id_name),
         )
+
+
+def _admins_path(document: Any) -> str | None:
+    """Return a path without arguments that only administrators may call, if there is one."""
+    for path, item in document["paths"].items():
+        who = item.get("get", {}).get("description", "")
+        if "{" not in path and who.endswith(_ONLY_ADMINS):
+            return str(path)
+    return None
 
 
 def _users_models(document: Any) -> Iterator[str]:
