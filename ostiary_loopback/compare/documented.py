@@ -25,9 +25,9 @@ from .kinds import (
     COLLATION,
     EMBEDDED_SCOPE,
     FAILURE,
-    HIDDEN_KEY,
     HIDDEN_ROW,
     HIDDEN_USER,
+    INCLUDED,
     INCLUDES,
     LINKED_LIMIT,
     MISSING,
@@ -86,16 +86,16 @@ class Context(NamedTuple):
     # The property with the ids of the rows, and those of all models whose ids are not named `id`.
     id_name: str = "id"
     id_names: Sequence[str] = ()
+    # The relations of these rows.
+    relations: frozenset[str] = frozenset()
     # The path of the list of these rows, and that of the list of users.
     list_path: str | None = None
     users_path: str | None = None
     # A path that only administrators may call.
     admins_path: str | None = None
-    # The names of relations to users, to roles, and to models that hide ids or keys, and of those
-    # through a third model.
+    # The names of relations to users and to roles, and of those through a third model.
     user_relations: frozenset[str] = frozenset()
     role_relations: frozenset[str] = frozenset()
-    hiding_relations: frozenset[str] = frozenset()
     linked: frozenset[str] = frozenset()
 
 
@@ -151,17 +151,21 @@ def _of_roles(difference: Difference, call: Call, context: Context) -> Kind | No
     return None
 
 
-def _of_hidden_keys(difference: Difference, call: Call, context: Context) -> Kind | None:
-    """Return the kind of included rows of which LoopBack 3 finds none, as it hides their keys."""
-    name = difference.place.rpartition(".")[2].removesuffix("[]")
+def _of_included_rows(difference: Difference, call: Call, context: Context) -> Kind | None:
+    relation = included_relation(difference.place)
     is_added = difference.kind in (ADDED, ADDED_ROW) and difference.old in _NO_ROWS
-    return HIDDEN_KEY if is_added and name in context.hiding_relations else None
+    return INCLUDED if is_added and relation in context.relations else None
+
+
+def included_relation(place: str) -> str:
+    """Return the name of the relation at a place in rows that are not included themselves."""
+    return place.removeprefix("[].").removesuffix("[]")
 
 
 def _of_missing_rows(difference: Difference, call: Call, context: Context) -> Kind | None:
     if difference.kind is not MISSING_ROW:
         return None
-    relation = difference.place.removeprefix("[].").removesuffix("[]")
+    relation = included_relation(difference.place)
     if relation in context.linked and is_limited_include(call.query, relation):
         return LINKED_LIMIT
     if not relation and compares_letters(call.query, difference.old_rows, is_old=True):
@@ -201,7 +205,7 @@ def _of_orders(difference: Difference, call: Call, context: Context) -> Kind | N
 
 
 _RECOGNIZE = (
-    *(_of_users, _of_roles, _of_hidden_keys, _of_missing_rows, _of_added_rows, _of_orders),
+    *(_of_users, _of_roles, _of_included_rows, _of_missing_rows, _of_added_rows, _of_orders),
 )
 
 

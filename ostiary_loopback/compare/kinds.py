@@ -24,7 +24,7 @@ OWN_ROWS = Kind("own rows", True, "refused, and answered with the rows of the ca
 NO_RELATED = Kind("no related row", True, "an empty relation is {} or null, and 404")
 UNKNOWN_PROPERTY = Kind("unknown property", True, "a filter with it is answered, and refused")
 EMBEDDED_SCOPE = Kind("embedded scope", True, "an include of what is embedded has a scope")
-HIDDEN_KEY = Kind("hidden key", True, "LoopBack 3 includes no rows whose foreign key is hidden")
+INCLUDED = Kind("included row", True, "a relation has rows, and LoopBack 3 does not include them")
 INCLUDES = Kind("number of includes", True, "a filter includes more relations than are allowed")
 LINKED_LIMIT = Kind("limit of links", True, "limit in the include of a relation through a model")
 NO_VALUE = Kind("no value", True, "rows without the property fulfil neq, nin and nlike")
@@ -62,7 +62,7 @@ KINDS: Sequence[Kind] = (
     *(REFUSAL, HIDDEN_ROW, OWN_ROWS, NO_RELATED, UNKNOWN_PROPERTY, RELATION, SESSIONS),
     *(
         EMBEDDED_SCOPE,
-        HIDDEN_KEY,
+        INCLUDED,
         INCLUDES,
         LINKED_LIMIT,
         NO_VALUE,

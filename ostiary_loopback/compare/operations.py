@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,6 @@ _USERS = "users"
 _ROLE = "Role"
 # The end of the names of schemas of rows that may have related rows.
 _WITH_RELATIONS = "WithRelations"
-# The end of the names of schemas of bodies of upserts.
-_UPSERT = "Upsert"
 _REFERENCE = "#/components/schemas/"
 # The end of the description of an operation that only administrators may call, and that of one that
 # owners may call, too.
@@ -78,8 +76,9 @@ class Document:
         self._users_path = min(
             (entry.path for entry in lists if entry.model == _USERS), key=len, default=None
         )
+        users = set(_users_models(document))
         self._users = frozenset[str]().union(
-            *(entry.answers for entry in self.operations if entry.path == self._users_path)
+            *(entry.answers for entry in lists if entry.model in users)
         )
         leading = list(_leading(document))
         self._context = Context(
@@ -88,7 +87,6 @@ class Document:
             admins_path=_admins_path(document),
             user_relations=frozenset(name for name, schemas in leading if schemas & self._users),
             role_relations=frozenset(name for name, schemas in leading if _ROLE in schemas),
-            hiding_relations=frozenset(_hiding(document, leading)),
             linked=frozenset(_linked(document)),
         )
         self._by_segments = [(_segments(entry.path), entry) for entry in self.operations]
@@ -117,6 +115,7 @@ class Document:
             is_list=entry.method == "find",
             is_users=bool(entry.answers & self._users),
             id_name=entry.id_name,
+            relations=frozenset(entry.relations),
             list_path=self.lists.get(entry.schema),
         )
 
@@ -193,16 +192,6 @@ def _leading(document: Any) -> Iterator[tuple[str, frozenset[str]]]:
         if name.endswith(_WITH_RELATIONS):
             for relation, described in schema["properties"].items():
                 yield relation, _schemas_of(described)
-
-
-def _hiding(document: Any, leading: Iterable[tuple[str, frozenset[str]]]) -> Iterator[str]:
-    """Yield the names of relations to models with properties that are written and not read."""
-    schemas = document["components"]["schemas"]
-    for relation, names in leading:
-        for name in names:
-            written = schemas.get(f"{name}{_UPSERT}", {}).get("properties", {})
-            if written.keys() - schemas[name]["properties"].keys():
-                yield relation
 
 
 def _id_names(document: Any) -> Iterator[tuple[str, str]]:

@@ -180,6 +180,21 @@ def test_users_whom_an_administrator_alone_may_read_are_of_a_kind_of_their_own(
     assert {"allowed", "administrator"} & report(run("--json"))[1].keys() == {"allowed"}
 
 
+def test_included_rows_are_documented_if_the_old_service_has_them_in_the_relation(
+    services, kinds_found
+):
+    old, *_ = services
+
+    def without_owner(rows):
+        return [{name: row[name] for name in row if name != "owner"} for row in rows]
+
+    old.bodies["/api/todos"] = without_owner
+    assert kinds_found("/todos", include="owner") == {"included row"}
+
+    old.bodies["/api/todos/2/owner"] = lambda owner: {}
+    assert kinds_found("/todos", include="owner") == {"added row"}
+
+
 def test_another_page_of_a_list_is_documented_if_all_of_its_rows_are_there(services, kinds_found):
     old, *_ = services
     row = {"id": 2}

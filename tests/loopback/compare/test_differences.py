@@ -223,14 +223,14 @@ def test_roles_have_other_ids_and_no_times_but_the_same_names():
 @pytest.mark.parametrize(
     ("old", "new", "kind"),
     [
-        ({"keys": []}, {"keys": [{"id": 1}]}, kinds.HIDDEN_KEY),
-        ({}, {"keys": {"id": 1}}, kinds.HIDDEN_KEY),
+        ({"keys": []}, {"keys": [{"id": 1}]}, kinds.INCLUDED),
+        ({}, {"keys": {"id": 1}}, kinds.INCLUDED),
         ({"keys": [{"id": 1}]}, {"keys": [{"id": 1}, {"id": 2}]}, kinds.ADDED_ROW),
         ({"tools": []}, {"tools": [{"id": 1}]}, kinds.ADDED_ROW),
     ],
 )
-def test_included_rows_with_hidden_keys_are_a_kind_of_their_own(old, new, kind):
-    context = Context(hiding_relations=frozenset({"keys"}))
+def test_included_rows_of_which_there_were_none_are_a_kind_of_their_own(old, new, kind):
+    context = Context(relations=frozenset({"keys"}))
 
     assert of_kinds(ROW, answer(200, old), answer(200, new), context) == {kind}
 
