@@ -11,6 +11,7 @@ from .answers import Answer
 from .calls import Call
 from .filters import (
     compares_letters,
+    includes,
     is_limited_include,
     is_whole_page,
     order_of,
@@ -30,6 +31,7 @@ from .kinds import (
     INCLUDED,
     INCLUDES,
     LINKED_LIMIT,
+    LIST_OF_ONE,
     MISSING,
     MISSING_ROW,
     NO_RELATED,
@@ -44,6 +46,7 @@ from .kinds import (
     STATUS,
     TYPE,
     UNKNOWN_PROPERTY,
+    USERS_SCOPE,
     Difference,
     Kind,
 )
@@ -52,6 +55,7 @@ from .values import rows_of
 
 REFUSED = (401, 403)
 _NOTHING = ("missing", "null")
+_EMPTY, _ONE = "a list of 0", "a list of 1"
 _NO_ROWS = ("missing", "0 rows", "0 items")
 # Properties of users that LoopBack 3 leaves out or does not have, and their values here.
 _OF_ACCOUNTS = {"created": None, "emailVerified": "false"}
@@ -153,8 +157,14 @@ def _of_roles(difference: Difference, call: Call, context: Context) -> Kind | No
 
 def _of_included_rows(difference: Difference, call: Call, context: Context) -> Kind | None:
     relation = included_relation(difference.place)
-    is_added = difference.kind in (ADDED, ADDED_ROW) and difference.old in _NO_ROWS
-    return INCLUDED if is_added and relation in context.relations else None
+    if relation not in context.relations:
+        return None
+    kind, old, new = difference.kind, difference.old, difference.new
+    if (kind, new) == (ADDED, _EMPTY) or (kind is TYPE and new == _ONE and difference.old_rows):
+        return LIST_OF_ONE
+    if kind is MISSING and context.is_users and not includes(call.query, relation):
+        return USERS_SCOPE
+    return INCLUDED if kind in (ADDED, ADDED_ROW) and old in _NO_ROWS else None
 
 
 def included_relation(place: str) -> str:

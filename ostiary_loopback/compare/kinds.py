@@ -25,6 +25,8 @@ NO_RELATED = Kind("no related row", True, "an empty relation is {} or null, and 
 UNKNOWN_PROPERTY = Kind("unknown property", True, "a filter with it is answered, and refused")
 EMBEDDED_SCOPE = Kind("embedded scope", True, "an include of what is embedded has a scope")
 INCLUDED = Kind("included row", True, "a relation has rows, and LoopBack 3 does not include them")
+LIST_OF_ONE = Kind("list of one", True, "a list of at most one row is included as the row alone")
+USERS_SCOPE = Kind("scope of users", True, "users include relations by default, and here not")
 INCLUDES = Kind("number of includes", True, "a filter includes more relations than are allowed")
 LINKED_LIMIT = Kind("limit of links", True, "limit in the include of a relation through a model")
 NO_VALUE = Kind("no value", True, "rows without the property fulfil neq, nin and nlike")
@@ -63,6 +65,8 @@ KINDS: Sequence[Kind] = (
     *(
         EMBEDDED_SCOPE,
         INCLUDED,
+        LIST_OF_ONE,
+        USERS_SCOPE,
         INCLUDES,
         LINKED_LIMIT,
         NO_VALUE,

@@ -226,6 +226,10 @@ def test_roles_have_other_ids_and_no_times_but_the_same_names():
         ({"keys": []}, {"keys": [{"id": 1}]}, kinds.INCLUDED),
         ({}, {"keys": {"id": 1}}, kinds.INCLUDED),
         ({"keys": [{"id": 1}]}, {"keys": [{"id": 1}, {"id": 2}]}, kinds.ADDED_ROW),
+        ({"keys": {"id": 1}}, {"keys": [{"id": 1}]}, kinds.LIST_OF_ONE),
+        ({}, {"keys": []}, kinds.LIST_OF_ONE),
+        ({"keys": {"id": 1}}, {"keys": [{"id": 1}, {"id": 2}]}, kinds.TYPE),
+        ({"keys": [{"id": 1}]}, {}, kinds.MISSING),
         ({"tools": []}, {"tools": [{"id": 1}]}, kinds.ADDED_ROW),
     ],
 )
@@ -233,6 +237,16 @@ def test_included_rows_of_which_there_were_none_are_a_kind_of_their_own(old, new
     context = Context(relations=frozenset({"keys"}))
 
     assert of_kinds(ROW, answer(200, old), answer(200, new), context) == {kind}
+
+
+def test_what_users_include_by_default_is_a_kind_of_its_own():
+    context = Context(is_users=True, relations=frozenset({"keys"}))
+    old, new = answer(200, {"id": 1, "keys": []}), answer(200, {"id": 1})
+
+    assert of_kinds(ROW, old, new, context) == {kinds.USERS_SCOPE}
+    # A relation that the call includes is one that is missing.
+    for include in ("keys", "locks,keys", ["keys"], {"keys": "locks"}, [{"relation": "keys"}]):
+        assert of_kinds(ROW, old, new, context, include=include) == {kinds.MISSING}
 
 
 def test_what_clients_read_alike_is_no_difference():
