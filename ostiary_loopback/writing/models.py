@@ -249,8 +249,11 @@ def _has_own_base(definition: Mapping[str, Any]) -> bool:
 
 def config_file(application: Application, found: Sequence[Finding]) -> ProjectFile:
     """Return `model-config.json`: the models that are served, and their settings there."""
-    entries = dict(_entries(application, found))
-    return ProjectFile("model-config.json", to_json(entries))
+    entries, changes = dict(_entries(application, found)), list[str]()
+    if USER not in application.models and not users_models(application):
+        entries[USER] = {"public": False}
+        changes.append("User is not public: LoopBack 3 serves no users")
+    return ProjectFile("model-config.json", to_json(entries), changes)
 
 
 def _entries(

@@ -109,9 +109,13 @@ def test_another_model_is_at_users_where_loopback_serves_no_users(tmp_path, user
     assert login.status_code == (400 if path != "/api/users" else 405)
 
 
-def test_an_application_without_models_serves_no_users_that_loopback_does_not_serve(tmp_path):
-    project, _ = import_application(tmp_path, entries={"User": {"public": False}})
+@pytest.mark.parametrize("entries", [{"User": {"public": False}}, {}])
+@pytest.mark.parametrize("models", [[], [{"name": "Note", "base": "PersistedModel"}]])
+def test_a_project_serves_no_users_if_the_application_serves_none(tmp_path, models, entries):
+    notes = {model["name"]: {"dataSource": "db"} for model in models}
+    config = {"_meta": {"sources": ["../common/models"]}, **notes, **entries}
 
+    project, _ = import_application(tmp_path, *models, files={"server/model-config.json": config})
     with serving(project) as app:
         client = app.test_client()
         answers = client.get("/api/users"), client.post("/api/users", json=USER)
