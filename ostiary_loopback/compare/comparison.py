@@ -113,9 +113,13 @@ class Comparison:
         It is of the kind MISSING_ROW if they do not exist, of the kind ALLOWED if the caller is no
         administrator, and of the kind ADDED_ROW if the old service does not relate them.
         """
-        lists = {HIDDEN_USER: context.users_path, OTHER_PAGE: context.list_path}
         kind = difference.kind
-        if kind in lists and not self._has_rows(difference, lists[kind], context, sent):
+        if kind is OTHER_PAGE and not self._has_rows(difference, context, sent):
+            kind = MISSING_ROW
+        # The ids of users of different models differ.
+        if kind is HIDDEN_USER and not any(
+            self._hides(difference, path, sent) for path in context.users_paths
+        ):
             kind = MISSING_ROW
         if kind is ADMIN and not self._is_admin(context, sent):
             kind = ALLOWED
@@ -153,15 +157,16 @@ class Comparison:
             return False
         return len(related) >= (len(included) if isinstance(included, list) else 1)
 
-    def _has_rows(
-        self, difference: Difference, path: str | None, context: Context, sent: Headers
-    ) -> bool:
+    def _has_rows(self, difference: Difference, context: Context, sent: Headers) -> bool:
         """Return True if the new service has the rows of a list that an answer leaves out."""
-        if path is None:
-            return False
-        if difference.kind is OTHER_PAGE:
-            rows = _paths(difference.old_rows, path, context.id_name)
-            return all(self._is_present(row, sent) for row in rows)
+        path = context.list_path
+        return path is not None and all(
+            self._is_present(row, sent)
+            for row in _paths(difference.old_rows, path, context.id_name)
+        )
+
+    def _hides(self, difference: Difference, path: str, sent: Headers) -> bool:
+        """Return True if the new service has the users of a list whom the caller may not read."""
         users = _paths(difference.old_rows, path, "id")
         # A list of users requires the permission to list them.
         hidden = [f"{path}{ONE_ROW}"] if difference.place.endswith("[]") else users

@@ -92,9 +92,9 @@ class Context(NamedTuple):
     id_names: Sequence[str] = ()
     # The relations of these rows.
     relations: frozenset[str] = frozenset()
-    # The path of the list of these rows, and that of the list of users.
+    # The path of the list of these rows, and those of the lists of users.
     list_path: str | None = None
-    users_path: str | None = None
+    users_paths: Sequence[str] = ()
     # A path that only administrators may call.
     admins_path: str | None = None
     # The names of relations to users and to roles, and of those through a third model.

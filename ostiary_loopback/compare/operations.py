@@ -73,17 +73,13 @@ class Document:
         lists = [entry for entry in self.operations if entry.method == "find"]
         # The path of the list of the rows of a schema.
         self.lists = {entry.schema: entry.path for entry in lists}
-        self._users_path = min(
-            (entry.path for entry in lists if entry.model == _USERS), key=len, default=None
-        )
-        users = set(_users_models(document))
-        self._users = frozenset[str]().union(
-            *(entry.answers for entry in lists if entry.model in users)
-        )
+        models = set(_users_models(document))
+        of_users = [entry for entry in lists if entry.model in models]
+        self._users = frozenset[str]().union(*(entry.answers for entry in of_users))
         leading = list(_leading(document))
         self._context = Context(
             id_names=sorted({entry.id_name for entry in self.operations} - {"id"}),
-            users_path=self._users_path,
+            users_paths=[entry.path for entry in of_users],
             admins_path=_admins_path(document),
             user_relations=frozenset(name for name, schemas in leading if schemas & self._users),
             role_relations=frozenset(name for name, schemas in leading if _ROLE in schemas),
