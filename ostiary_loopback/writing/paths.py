@@ -53,8 +53,10 @@ def model_at_users(application: Application) -> Model | None:
 
 
 def free_path(application: Application) -> str:
-    """Return a path for users that no model has."""
-    taken = {model.path.lower() for model in application.models.values()}
+    """Return a path for users that is neither the path nor the plural of a model."""
+    taken = {
+        name.lower() for model in application.models.values() for name in (model.path, model.plural)
+    }
     path = ACCOUNTS
     while path in taken:
         path += ROWS.lower()
