@@ -160,11 +160,17 @@ def _of_included_rows(difference: Difference, call: Call, context: Context) -> K
     if relation not in context.relations:
         return None
     kind, old, new = difference.kind, difference.old, difference.new
-    if (kind, new) == (ADDED, _EMPTY) or (kind is TYPE and new == _ONE and difference.old_rows):
+    if (kind, new) == (ADDED, _EMPTY) or (kind is TYPE and new == _ONE and _is_same(difference)):
         return LIST_OF_ONE
     if kind is MISSING and context.is_users and not includes(call.query, relation):
         return USERS_SCOPE
     return INCLUDED if kind in (ADDED, ADDED_ROW) and old in _NO_ROWS else None
+
+
+def _is_same(difference: Difference) -> bool:
+    """Return True if both values have one row, with the same id."""
+    ids = [[row.get("id") for row in rows] for rows in (difference.old_rows, difference.new_rows)]
+    return ids[0] == ids[1] != [None]
 
 
 def included_relation(place: str) -> str:

@@ -228,6 +228,7 @@ def test_roles_have_other_ids_and_no_times_but_the_same_names():
         ({"keys": [{"id": 1}]}, {"keys": [{"id": 1}, {"id": 2}]}, kinds.ADDED_ROW),
         ({"keys": {"id": 1}}, {"keys": [{"id": 1}]}, kinds.LIST_OF_ONE),
         ({}, {"keys": []}, kinds.LIST_OF_ONE),
+        ({"keys": {"id": 1}}, {"keys": [{"id": 2}]}, kinds.TYPE),
         ({"keys": {"id": 1}}, {"keys": [{"id": 1}, {"id": 2}]}, kinds.TYPE),
         ({"keys": [{"id": 1}]}, {}, kinds.MISSING),
         ({"tools": []}, {"tools": [{"id": 1}]}, kinds.ADDED_ROW),
