@@ -47,6 +47,7 @@ from .kinds import (
     TYPE,
     UNKNOWN_PROPERTY,
     USERS_SCOPE,
+    VALUE,
     Difference,
     Kind,
 )
@@ -59,8 +60,9 @@ _EMPTY, _ONE = "a list of 0", "a list of 1"
 _NO_ROWS = ("missing", "0 rows", "0 items")
 # Properties of users that LoopBack 3 leaves out or does not have, and their values here.
 _OF_ACCOUNTS = {"created": None, "emailVerified": "false"}
-# Properties of roles that Ostiary does not have.
+# Properties of roles that Ostiary does not have, and those with ids of its own.
 _OF_ROLES = ("created", "modified", "description")
+_IDS_OF_ROLES = ("id", "roleId")
 # Parts of the messages of Ostiary's errors for filters: a condition on a property that a model does
 # not have, a scope of objects that are embedded in a row, and the limit of includes.
 _OF_FILTERS = {
@@ -145,6 +147,8 @@ def _of_roles(difference: Difference, call: Call, context: Context) -> Kind | No
     parent, name = _place(difference.place, call)
     if difference.kind is MISSING and (parent or _relation(call)) in context.role_relations:
         return ROLE if name in _OF_ROLES else None
+    if difference.kind in (TYPE, VALUE) and parent in context.role_relations:
+        return ROLE if name in _IDS_OF_ROLES else None
     if difference.kind in (MISSING_ROW, ADDED_ROW) and name in context.role_relations:
         # The ids of these rows may be others.
         names = [

@@ -15,9 +15,9 @@ _LINK = "/rel/{fk}"
 _METHODS = re.compile(r"find|findById|findOne|count|exists|__(get|count|findById)__.+")
 _RELATION = re.compile(r"__[A-Za-z]+__")
 _OWN_ROWS = ("find", "findOne", "count")
-# The name of users in the document, whatever their path is, and that of the schema of roles.
+# The name of users in the document, whatever their path is, and those of the schemas of roles.
 _USERS = "users"
-_ROLE = "Role"
+_ROLES = {"Role", "RoleMapping"}
 # The end of the names of schemas of rows that may have related rows.
 _WITH_RELATIONS = "WithRelations"
 _REFERENCE = "#/components/schemas/"
@@ -82,7 +82,7 @@ class Document:
             users_paths=[entry.path for entry in of_users],
             admins_path=_admins_path(document),
             user_relations=frozenset(name for name, schemas in leading if schemas & self._users),
-            role_relations=frozenset(name for name, schemas in leading if _ROLE in schemas),
+            role_relations=frozenset(name for name, schemas in leading if _ROLES & schemas),
             linked=frozenset(_linked(document)),
         )
         self._by_segments = [(_segments(entry.path), entry) for entry in self.operations]

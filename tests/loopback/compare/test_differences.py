@@ -219,6 +219,13 @@ def test_roles_have_other_ids_and_no_times_but_the_same_names():
     ):
         assert of_kinds(ROW, answer(200, old), answer(200, new), ROLES) == found
 
+    old = {"id": 1, "roles": {"id": 7, "roleId": 2, "principalId": "1"}}
+    for new, found in (
+        ({"id": 1, "roles": {"id": "1.3", "roleId": 3, "principalId": "1"}}, {kinds.ROLE}),
+        ({"id": 1, "roles": {"id": 7, "roleId": 2, "principalId": "2"}}, {kinds.VALUE}),
+    ):
+        assert of_kinds(ROW, answer(200, old), answer(200, new), ROLES) == found
+
 
 @pytest.mark.parametrize(
     ("old", "new", "kind"),
