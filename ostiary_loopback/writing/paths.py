@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from app.definitions.bases import USER
 from app.definitions.checks import RESERVED
 from ostiary_loopback.application import Application, Model
 
@@ -41,13 +42,16 @@ def other_plurals(application: Application) -> Mapping[str, OtherPlural]:
 
 
 def model_at_users(application: Application) -> Model | None:
-    """Return the model that LoopBack 3 serves at the path `users`, if it serves no users there."""
+    """Return the model that LoopBack 3 serves at the path `users`, if it serves no users there.
+
+    A copy of LoopBack 3's file of User is about users.
+    """
     at_users = [
         model
         for model in application.models.values()
         if model.is_public and model.path.lower() == USERS
     ]
-    if any(application.is_user(model) or not model.definition for model in at_users):
+    if any(application.is_user(model) or model.name == USER for model in at_users):
         return None
     return next(iter(at_users), None)
 
@@ -65,7 +69,9 @@ def free_path(application: Application) -> str:
 
 def _by_precedence(application: Application) -> list[Model]:
     """Return the models with a file: those of users first, and public ones before others."""
-    models = [model for model in application.models.values() if model.definition]
+    models = [
+        model for model in application.models.values() if model.definition and not model.is_copy
+    ]
     return sorted(models, key=lambda model: (not application.is_user(model), not model.is_public))
 
 

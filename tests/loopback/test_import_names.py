@@ -121,3 +121,11 @@ def test_a_project_serves_no_users_if_the_application_serves_none(tmp_path, mode
         answers = client.get("/api/users"), client.post("/api/users", json=USER)
 
     assert [answer.status_code for answer in answers] == [404, 404]
+
+
+def test_a_copy_of_the_file_of_user_leaves_users_at_their_path(tmp_path):
+    copy = {"name": "User", "base": "PersistedModel", "properties": {"email": "string"}}
+
+    project, _ = import_application(tmp_path, copy)
+    with serving(project) as app:
+        assert log_in(app, "/api/Users")
