@@ -8,7 +8,7 @@ from typing import Any
 
 from app.config import ConfigurationError
 from app.datasources.connectors import connector_name
-from app.definitions.bases import USER
+from app.definitions.bases import PERSISTED, SHADOWED, USER
 from app.plurals import pluralize
 from app.problems import Problems
 
@@ -64,6 +64,11 @@ class Model:
         if isinstance(base, str) and base:
             return base
         return "Model" if self.definition and not self.data_source else "PersistedModel"
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether its file is a copy of that of a model of LoopBack's own, such as User."""
+        return bool(self.definition) and self.name in SHADOWED and self.base in PERSISTED
 
     @property
     def data_source(self) -> str | None:
@@ -130,7 +135,7 @@ class Application:
         """Return the name of a model and those of the models that it extends, in their order."""
         chain = [name]
         while (model := self.models.get(chain[-1])) and model.definition:
-            if model.base in chain:
+            if model.base in chain or model.is_copy:
                 break
             chain.append(model.base)
         return chain

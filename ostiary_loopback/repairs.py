@@ -1,9 +1,10 @@
 """Values of models with which LoopBack 3 runs and Ostiary does not start: left out, or mended."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from app.definitions.switches import REMOTING, SHARED
+from app.definitions.bases import BUILT_IN
+from app.definitions.switches import DISABLED, REMOTING, SHARED
 from app.problems import Problems
 from app.properties.declaration import Declaration
 from app.properties.properties import read_property
@@ -18,6 +19,16 @@ SQL = ("postgresql", "mysql", "mssql", "oracle", "sqlite3", "db2")
 TYPES: Mapping[type, str] = {bool: "boolean", int: "number", float: "number", str: "string"}
 POSITION = "geopoint"
 CONDITIONS = ("and", "or", "nor")
+# The methods of a relation to one row, and to several, without the underscores.
+TO_ONE = ("get", "create", "update", "destroy")
+TO_MANY = ("get", "create", "delete", "count", "findById", "updateById", "destroyById")
+LINKS = ("exists", "link", "unlink")
+CALLS: Mapping[str, Sequence[str]] = {
+    "belongsTo": TO_ONE[:1],
+    "hasOne": TO_ONE,
+    "hasMany": TO_MANY,
+    "hasAndBelongsToMany": (*TO_MANY, *LINKS),
+}
 
 
 def repair(application: Application, model: Model) -> tuple[dict[str, Any], list[str]]:
@@ -41,6 +52,8 @@ def repair(application: Application, model: Model) -> tuple[dict[str, Any], list
             definition["properties"] = {**as_mapping(definition.get("properties")), **added}
     if relations := as_mapping(definition.get("relations")):
         definition["relations"] = dict(_related(application, relations, changes))
+        if off := list(_misnamed(application, definition["relations"], changes)):
+            definition[DISABLED] = [*_items(definition.get(DISABLED)), *off]
     return definition, changes
 
 
@@ -107,6 +120,23 @@ def _related(
             f"relations.{name} is left out: its scope names {names}, and {target.name} has no such"
             " property"
         )
+
+
+def _misnamed(application: Application, relations: JsonObject, changes: list[str]) -> Iterator[str]:
+    """Yield the methods of relations to models whose names are in another case."""
+    names = {*application.models, *BUILT_IN}
+    known = {name.lower(): name for name in names}
+    for name, relation in relations.items():
+        declared = as_mapping(relation)
+        model = str(declared.get("model"))
+        methods = CALLS.get(str(declared.get("type")), ())
+        if methods and model not in names and model.lower() in known:
+            links = LINKS if "through" in declared else ()
+            yield from (f"prototype.__{method}__{name}" for method in (*methods, *links))
+            changes.append(
+                f"relations.{name} has no calls: it leads to {known[model.lower()]} here, and"
+                f" LoopBack 3 does not serve it, as there is no model {model}"
+            )
 
 
 class _Scope:

@@ -86,7 +86,7 @@ def init_app(app: Flask) -> None:
     reserved = reserved_names(resource_names(models.public_roles), public, app.config)
     _serve_python(app, models, reserved)
     served = _served(app)
-    check_names(models, shipped_names(models, served, app.config), reserved)
+    check_names(models, served, reserved, app.config)
     usual = with_added_relations(app, users)
     python = [*RESOURCES.values(), usual, *served]
     _embed(app, models, python)

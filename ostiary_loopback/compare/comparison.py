@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import chain
+from typing import Any
 
 from app.config import ConfigurationError
 
@@ -11,12 +12,23 @@ from .answers import Answer, NoAnswerError, Service
 from .callers import ANONYMOUS, Caller, headers
 from .calls import Call, encoded
 from .differences import differences
-from .documented import Context
-from .kinds import HIDDEN_USER, MISSING_ROW, NO_ANSWER, OTHER_PAGE, Difference, Row
+from .documented import Context, included_relation
+from .kinds import (
+    ADDED_ROW,
+    ADMIN,
+    ALLOWED,
+    HIDDEN_USER,
+    INCLUDED,
+    MISSING_ROW,
+    NO_ANSWER,
+    OTHER_PAGE,
+    Difference,
+    Row,
+)
 from .operations import Document
 from .rate import Rate
 from .report import Report
-from .suggestions import Seen, note_rows, suggested_calls
+from .suggestions import Seen, note_rows, rows_in, suggested_calls
 
 #: Maximum bytes of the OpenAPI document of a compared service.
 MAX_DOCUMENT = 32 * 1024 * 1024
@@ -89,27 +101,72 @@ class Comparison:
             return [Difference(NO_ANSWER, "", _has_answered(old), _has_answered(new))]
         context = self.document.context(call)
         return [
-            self._checked(difference, context, sent)
+            self._checked(difference, context, sent, rows_in(new))
             for difference in differences(call, old, new, context)
         ]
 
-    def _checked(self, difference: Difference, context: Context, sent: Headers) -> Difference:
-        """Return a difference without its rows; of the kind MISSING_ROW if they do not exist."""
-        lists = {HIDDEN_USER: context.users_path, OTHER_PAGE: context.list_path}
+    def _checked(
+        self, difference: Difference, context: Context, sent: Headers, rows: Sequence[Row]
+    ) -> Difference:
+        """Return a difference without its rows.
+
+        It is of the kind MISSING_ROW if they do not exist, of the kind ALLOWED if the caller is no
+        administrator, and of the kind ADDED_ROW if the old service does not relate them.
+        """
         kind = difference.kind
-        if kind in lists and not self._has_rows(difference, lists[kind], context, sent):
+        if kind is OTHER_PAGE and not self._has_rows(difference, context, sent):
             kind = MISSING_ROW
+        # The ids of users of different models differ.
+        if kind is HIDDEN_USER and not any(
+            self._hides(difference, path, sent) for path in context.users_paths
+        ):
+            kind = MISSING_ROW
+        if kind is ADMIN and not self._is_admin(context, sent):
+            kind = ALLOWED
+        if kind is INCLUDED and not self._relates(difference, context, sent, rows):
+            kind = ADDED_ROW
         return difference._replace(kind=kind, old_rows=(), new_rows=())
 
-    def _has_rows(
-        self, difference: Difference, path: str | None, context: Context, sent: Headers
+    def _is_admin(self, context: Context, sent: Headers) -> bool:
+        path = context.admins_path
+        return path is not None and self._answers(path, sent)
+
+    def _relates(
+        self, difference: Difference, context: Context, sent: Headers, rows: Sequence[Row]
     ) -> bool:
-        """Return True if the new service has the rows of a list that an answer leaves out."""
-        if path is None:
+        """Return True if the old service has the included rows in calls of their relation."""
+        relation = included_relation(difference.place)
+        including = [row for row in rows if row.get(relation)]
+        return context.list_path is not None and all(
+            self._has_related(f"{path}/{relation}", row[relation], sent)
+            for row, path in zip(
+                including, _paths(including, context.list_path, context.id_name), strict=True
+            )
+        )
+
+    def _has_related(self, target: str, included: Any, sent: Headers) -> bool:
+        """Return True if the old service has as many rows of a relation for the caller."""
+        # The caller may have another token there.
+        tokens = {headers(each.new).get("Authorization"): each.old for each in self.callers}
+        token = sent.get("Authorization")
+        own = headers(tokens[token]) if token in tokens else sent
+        self.rate.wait()
+        try:
+            related = list(filter(None, rows_in(self.old.send("GET", target, own))))
+        except NoAnswerError:
             return False
-        if difference.kind is OTHER_PAGE:
-            rows = _paths(difference.old_rows, path, context.id_name)
-            return all(self._is_present(row, sent) for row in rows)
+        return len(related) >= (len(included) if isinstance(included, list) else 1)
+
+    def _has_rows(self, difference: Difference, context: Context, sent: Headers) -> bool:
+        """Return True if the new service has the rows of a list that an answer leaves out."""
+        path = context.list_path
+        return path is not None and all(
+            self._is_present(row, sent)
+            for row in _paths(difference.old_rows, path, context.id_name)
+        )
+
+    def _hides(self, difference: Difference, path: str, sent: Headers) -> bool:
+        """Return True if the new service has the users of a list whom the caller may not read."""
         users = _paths(difference.old_rows, path, "id")
         # A list of users requires the permission to list them.
         hidden = [f"{path}{ONE_ROW}"] if difference.place.endswith("[]") else users

@@ -11,6 +11,7 @@ from .answers import Answer
 from .calls import Call
 from .filters import (
     compares_letters,
+    includes,
     is_limited_include,
     is_whole_page,
     order_of,
@@ -20,12 +21,17 @@ from .kinds import (
     ACCOUNT,
     ADDED,
     ADDED_ROW,
+    ADMIN,
     ALLOWED,
     COLLATION,
     EMBEDDED_SCOPE,
+    FAILURE,
     HIDDEN_ROW,
     HIDDEN_USER,
+    INCLUDED,
+    INCLUDES,
     LINKED_LIMIT,
+    LIST_OF_ONE,
     MISSING,
     MISSING_ROW,
     NO_RELATED,
@@ -40,6 +46,8 @@ from .kinds import (
     STATUS,
     TYPE,
     UNKNOWN_PROPERTY,
+    USERS_SCOPE,
+    VALUE,
     Difference,
     Kind,
 )
@@ -48,14 +56,24 @@ from .values import rows_of
 
 REFUSED = (401, 403)
 _NOTHING = ("missing", "null")
+_EMPTY, _ONE = "a list of 0", "a list of 1"
+_NO_ROWS = ("missing", "0 rows", "0 items")
 # Properties of users that LoopBack 3 leaves out or does not have, and their values here.
 _OF_ACCOUNTS = {"created": None, "emailVerified": "false"}
-# Properties of roles that Ostiary does not have.
+# Properties of roles that Ostiary does not have, and those with ids of its own.
 _OF_ROLES = ("created", "modified", "description")
-# An error of Ostiary for a condition on a property that a model does not have.
-_UNKNOWN_PROPERTY = "There is no property"
-# An error of Ostiary for an include with a scope of objects that are embedded in a row.
-_EMBEDDED_SCOPE = "takes no scope: what is embedded"
+_IDS_OF_ROLES = ("id", "roleId")
+# Parts of the messages of Ostiary's errors for filters: a condition on a property that a model does
+# not have, a scope of objects that are embedded in a row, and the limit of includes.
+_OF_FILTERS = {
+    "There is no property": UNKNOWN_PROPERTY,
+    "takes no scope: what is embedded": EMBEDDED_SCOPE,
+    "a filter includes at most": INCLUDES,
+}
+
+# An error of LoopBack 3 for a single role of a user, who has it: the ids of users in RoleMapping
+# are text, and those of users may be numbers.
+_NO_LINK_TO_ROLE = "No relation found in RoleMapping"
 
 
 class Context(NamedTuple):
@@ -64,6 +82,8 @@ class Context(NamedTuple):
     # Whether rules allow the call for the caller's own rows, or for the caller's own record.
     is_own_rows: bool = False
     is_own_record: bool = False
+    # Whether rules allow it, as a call of a model of users, for administrators.
+    is_admins: bool = False
     # Whether the answer is the first row of a list, or the rows of a list.
     is_first: bool = False
     is_list: bool = False
@@ -72,9 +92,13 @@ class Context(NamedTuple):
     # The property with the ids of the rows, and those of all models whose ids are not named `id`.
     id_name: str = "id"
     id_names: Sequence[str] = ()
-    # The path of the list of these rows, and that of the list of users.
+    # The relations of these rows.
+    relations: frozenset[str] = frozenset()
+    # The path of the list of these rows, and those of the lists of users.
     list_path: str | None = None
-    users_path: str | None = None
+    users_paths: Sequence[str] = ()
+    # A path that only administrators may call.
+    admins_path: str | None = None
     # The names of relations to users and to roles, and of those through a third model.
     user_relations: frozenset[str] = frozenset()
     role_relations: frozenset[str] = frozenset()
@@ -86,7 +110,7 @@ NO_CONTEXT = Context()
 
 def documented(difference: Difference, call: Call, context: Context) -> Difference:
     """Return a difference, with its documented kind if it has one."""
-    for recognize in (_of_users, _of_roles, _of_missing_rows, _of_added_rows, _of_orders):
+    for recognize in _RECOGNIZE:
         if kind := recognize(difference, call, context):
             return difference._replace(kind=kind)
     return difference
@@ -123,6 +147,8 @@ def _of_roles(difference: Difference, call: Call, context: Context) -> Kind | No
     parent, name = _place(difference.place, call)
     if difference.kind is MISSING and (parent or _relation(call)) in context.role_relations:
         return ROLE if name in _OF_ROLES else None
+    if difference.kind in (TYPE, VALUE) and parent in context.role_relations:
+        return ROLE if name in _IDS_OF_ROLES else None
     if difference.kind in (MISSING_ROW, ADDED_ROW) and name in context.role_relations:
         # The ids of these rows may be others.
         names = [
@@ -133,10 +159,33 @@ def _of_roles(difference: Difference, call: Call, context: Context) -> Kind | No
     return None
 
 
+def _of_included_rows(difference: Difference, call: Call, context: Context) -> Kind | None:
+    relation = included_relation(difference.place)
+    if relation not in context.relations:
+        return None
+    kind, old, new = difference.kind, difference.old, difference.new
+    if (kind, new) == (ADDED, _EMPTY) or (kind is TYPE and new == _ONE and _is_same(difference)):
+        return LIST_OF_ONE
+    if kind is MISSING and context.is_users and not includes(call.query, relation):
+        return USERS_SCOPE
+    return INCLUDED if kind in (ADDED, ADDED_ROW) and old in _NO_ROWS else None
+
+
+def _is_same(difference: Difference) -> bool:
+    """Return True if both values have one row, with the same id."""
+    ids = [[row.get("id") for row in rows] for rows in (difference.old_rows, difference.new_rows)]
+    return ids[0] == ids[1] != [None]
+
+
+def included_relation(place: str) -> str:
+    """Return the name of the relation at a place in rows that are not included themselves."""
+    return place.removeprefix("[].").removesuffix("[]")
+
+
 def _of_missing_rows(difference: Difference, call: Call, context: Context) -> Kind | None:
     if difference.kind is not MISSING_ROW:
         return None
-    relation = difference.place.removeprefix("[].").removesuffix("[]")
+    relation = included_relation(difference.place)
     if relation in context.linked and is_limited_include(call.query, relation):
         return LINKED_LIMIT
     if not relation and compares_letters(call.query, difference.old_rows, is_old=True):
@@ -175,21 +224,35 @@ def _of_orders(difference: Difference, call: Call, context: Context) -> Kind | N
     return order_kind(order, id_name, difference.old_rows, difference.new_rows)
 
 
+_RECOGNIZE = (
+    *(_of_users, _of_roles, _of_included_rows, _of_missing_rows, _of_added_rows, _of_orders),
+)
+
+
 def status_kind(call: Call, old: Answer, new: Answer, context: Context) -> Kind:
     """Return the kind of two answers with different statuses."""
     if old.status in REFUSED:
         return _refused_kind(new, context)
+    if kind := _failed_kind(old, new):
+        return kind
     if new.status in REFUSED and old.status in (200, 404) and _names_relation(new):
         return RELATION
     if old.status == 200 and new.status == 404 and _is_relation(call.path):
         return _not_found_kind(old, context)
-    if old.status < 500 and new.status == 400:
-        message = str(error_of(new.json.value if new.json else None).get("message"))
-        if _UNKNOWN_PROPERTY in message:
-            return UNKNOWN_PROPERTY
-        if _EMBEDDED_SCOPE in message:
-            return EMBEDDED_SCOPE
+    if new.status == 400:
+        return _refused_filter_kind(_message(new))
     return STATUS
+
+
+def _failed_kind(old: Answer, new: Answer) -> Kind | None:
+    """Return the kind of an old answer that is an error by a mistake of LoopBack 3, or None."""
+    if old.status == 404 and new.status < 300 and _NO_LINK_TO_ROLE in _message(old):
+        return ROLE
+    return FAILURE if old.status == 500 and new.status < 500 else None
+
+
+def _refused_filter_kind(message: str) -> Kind:
+    return next((kind for part, kind in _OF_FILTERS.items() if part in message), STATUS)
 
 
 def _not_found_kind(old: Answer, context: Context) -> Kind:
@@ -207,7 +270,9 @@ def _refused_kind(new: Answer, context: Context) -> Kind:
         return STATUS
     if context.is_own_record:
         return OWN_RECORD
-    return OWN_ROWS if context.is_own_rows else ALLOWED
+    if context.is_own_rows:
+        return OWN_ROWS
+    return ADMIN if context.is_admins else ALLOWED
 
 
 def _is_relation(path: str) -> bool:
@@ -220,6 +285,10 @@ def _names_relation(answer: Answer) -> bool:
     """Return True if the rules of the target of a relation refuse a call."""
     details = error_of(answer.json.value if answer.json else None).get("details")
     return isinstance(details, dict) and "relation" in details
+
+
+def _message(answer: Answer) -> str:
+    return str(error_of(answer.json.value if answer.json else None).get("message"))
 
 
 def error_of(body: object) -> Mapping[str, Any]:

@@ -1,5 +1,7 @@
 """The parts of a call's filter that LoopBack 3 reads differently."""
 
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from operator import ge, gt, le, lt
 from typing import Any
@@ -23,6 +25,12 @@ _COMPARES: Mapping[str, Callable[..., bool]] = {
     "lte": le,
     "between": lambda value, low, high: low <= value <= high,
 }
+
+
+def includes(query: Query, relation: str) -> bool:
+    """Return True if a filter includes a relation."""
+    include = _filter(query).get("include")
+    return bool(re.search(rf"\b{re.escape(relation)}\b", json.dumps(include)))
 
 
 def is_limited_include(query: Query, relation: str) -> bool:

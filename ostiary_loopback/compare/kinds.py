@@ -24,6 +24,10 @@ OWN_ROWS = Kind("own rows", True, "refused, and answered with the rows of the ca
 NO_RELATED = Kind("no related row", True, "an empty relation is {} or null, and 404")
 UNKNOWN_PROPERTY = Kind("unknown property", True, "a filter with it is answered, and refused")
 EMBEDDED_SCOPE = Kind("embedded scope", True, "an include of what is embedded has a scope")
+INCLUDED = Kind("included row", True, "a relation has rows, and LoopBack 3 does not include them")
+LIST_OF_ONE = Kind("list of one", True, "a list of at most one row is included as the row alone")
+USERS_SCOPE = Kind("scope of users", True, "users include relations by default, and here not")
+INCLUDES = Kind("number of includes", True, "a filter includes more relations than are allowed")
 LINKED_LIMIT = Kind("limit of links", True, "limit in the include of a relation through a model")
 NO_VALUE = Kind("no value", True, "rows without the property fulfil neq, nin and nlike")
 TIES = Kind("order of ties", True, "rows that the order does not tell apart, or without an order")
@@ -31,6 +35,8 @@ NULLS = Kind("order of nulls", True, "rows without a value come first, with DESC
 COLLATION = Kind("collation", True, "text is compared by code point, and not by letter")
 OTHER_PAGE = Kind("other page", True, "another order puts other rows on a page; all are there")
 RELATION = Kind("relation refused", True, "the rules of the related model refuse a relation")
+FAILURE = Kind("failure", True, "the old service fails with 500, and the new one answers")
+ADMIN = Kind("administrator", True, "calls of users are refused, and allowed for the role admin")
 OWN_RECORD = Kind("own record", True, "exists of users is refused, and answered for their own")
 HIDDEN_USER = Kind("hidden user", True, "a related user whom the caller may not read is left out")
 ACCOUNT = Kind("account", True, "users have properties that they have in every application")
@@ -56,8 +62,20 @@ KINDS: Sequence[Kind] = (
     *(STATUS, ALLOWED, ERROR_CODE, MISSING_ROW, ADDED_ROW, ROW_ORDER, MISSING, ADDED, TYPE),
     *(VALUE, CONTENT, SIZE, NO_ANSWER),
     *(REFUSAL, HIDDEN_ROW, OWN_ROWS, NO_RELATED, UNKNOWN_PROPERTY, RELATION, SESSIONS),
-    *(EMBEDDED_SCOPE, LINKED_LIMIT, NO_VALUE, TIES, NULLS, COLLATION, OTHER_PAGE),
-    *(OWN_RECORD, HIDDEN_USER, ACCOUNT, ROLE, EMAIL),
+    *(
+        EMBEDDED_SCOPE,
+        INCLUDED,
+        LIST_OF_ONE,
+        USERS_SCOPE,
+        INCLUDES,
+        LINKED_LIMIT,
+        NO_VALUE,
+        TIES,
+        NULLS,
+        COLLATION,
+        OTHER_PAGE,
+    ),
+    *(FAILURE, ADMIN, OWN_RECORD, HIDDEN_USER, ACCOUNT, ROLE, EMAIL),
     *(DATE, KEY_ORDER, NULL, ERROR_TEXT),
 )
 

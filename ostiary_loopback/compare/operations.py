@@ -15,12 +15,16 @@ _LINK = "/rel/{fk}"
 _METHODS = re.compile(r"find|findById|findOne|count|exists|__(get|count|findById)__.+")
 _RELATION = re.compile(r"__[A-Za-z]+__")
 _OWN_ROWS = ("find", "findOne", "count")
-# The name of users in the document, whatever their path is, and that of the schema of roles.
+# The name of users in the document, whatever their path is, and those of the schemas of roles.
 _USERS = "users"
-_ROLE = "Role"
+_ROLES = {"Role", "RoleMapping"}
 # The end of the names of schemas of rows that may have related rows.
 _WITH_RELATIONS = "WithRelations"
 _REFERENCE = "#/components/schemas/"
+# The end of the description of an operation that only administrators may call, and that of one that
+# owners may call, too.
+_ONLY_ADMINS = "For the role `admin`."
+_ADMINS = (_ONLY_ADMINS, "For the owner and the role `admin`.")
 # Methods that LoopBack 3 does not have.
 _ADDED_METHODS = {"__get__audit"}
 Schema = Mapping[str, Any]
@@ -35,6 +39,8 @@ class Operation:
     method: str
     # Whether the rules allow it for the caller's own rows.
     is_owners: bool
+    # Whether it is one of a model of users, and the rules allow it for administrators.
+    is_admins: bool
     # The name of the schema of its filters: that of the model that it reads.
     schema: str
     properties: Mapping[str, Schema]
@@ -67,18 +73,16 @@ class Document:
         lists = [entry for entry in self.operations if entry.method == "find"]
         # The path of the list of the rows of a schema.
         self.lists = {entry.schema: entry.path for entry in lists}
-        self._users_path = min(
-            (entry.path for entry in lists if entry.model == _USERS), key=len, default=None
-        )
-        self._users = frozenset[str]().union(
-            *(entry.answers for entry in self.operations if entry.path == self._users_path)
-        )
+        models = set(_users_models(document))
+        of_users = [entry for entry in lists if entry.model in models]
+        self._users = frozenset[str]().union(*(entry.answers for entry in of_users))
         leading = list(_leading(document))
         self._context = Context(
             id_names=sorted({entry.id_name for entry in self.operations} - {"id"}),
-            users_path=self._users_path,
+            users_paths=[entry.path for entry in of_users],
+            admins_path=_admins_path(document),
             user_relations=frozenset(name for name, schemas in leading if schemas & self._users),
-            role_relations=frozenset(name for name, schemas in leading if _ROLE in schemas),
+            role_relations=frozenset(name for name, schemas in leading if _ROLES & schemas),
             linked=frozenset(_linked(document)),
         )
         self._by_segments = [(_segments(entry.path), entry) for entry in self.operations]
@@ -102,10 +106,12 @@ class Document:
         return self._context._replace(
             is_own_rows=entry.is_owners and entry.method in _OWN_ROWS,
             is_own_record=entry.model == _USERS and is_existence,
+            is_admins=entry.is_admins,
             is_first=entry.method == "findOne",
             is_list=entry.method == "find",
             is_users=bool(entry.answers & self._users),
             id_name=entry.id_name,
+            relations=frozenset(entry.relations),
             list_path=self.lists.get(entry.schema),
         )
 
@@ -121,6 +127,7 @@ def _matches(pattern: str, segment: str) -> bool:
 def _operations(document: Any) -> Iterator[Operation]:
     schemas = document["components"]["schemas"]
     id_names = dict(_id_names(document))
+    users = set(_users_models(document))
     for path, item in document["paths"].items():
         described = item.get("get")
         if described is None:
@@ -134,10 +141,32 @@ def _operations(document: Any) -> Iterator[Operation]:
         if method.startswith("__get__") and not any(each["name"] == "count" for each in parameters):
             # LoopBack 3 has no filter for a relation to one row.
             relations = []
-        is_owners = "For the owner" in described.get("description", "")
+        who = described.get("description", "")
+        is_owners = "For the owner" in who
+        is_admins = model in users and who.endswith(_ADMINS)
         answers = _schemas_of(described["responses"].get("200", {}))
         id_name = next((id_names[name] for name in answers if name in id_names), "id")
-        yield Operation(path, model, method, is_owners, schema, where, relations, answers, id_name)
+        yield Operation(
+            *(path, model, method, is_owners, is_admins),
+            *(schema, where, relations, answers, id_name),
+        )
+
+
+def _admins_path(document: Any) -> str | None:
+    """Return a path without arguments that only administrators may call, if there is one."""
+    for path, item in document["paths"].items():
+        who = item.get("get", {}).get("description", "")
+        if "{" not in path and who.endswith(_ONLY_ADMINS):
+            return str(path)
+    return None
+
+
+def _users_models(document: Any) -> Iterator[str]:
+    """Yield the names of the models of users: those with a login."""
+    for item in document["paths"].values():
+        model, _, method = item.get("post", {}).get("operationId", "").partition(".")
+        if method == "login":
+            yield model
 
 
 def _own_parameters(described: Schema) -> list[Schema]:

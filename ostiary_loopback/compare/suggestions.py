@@ -84,7 +84,7 @@ def note_rows(document: Document, call: Call, answer: Answer, seen: Seen) -> Non
     entry = document.operation(call.path)
     if entry is None or entry.name not in ("find", "__get__") or call.query != LISTING:
         return
-    rows = _rows_of(answer)
+    rows = rows_in(answer)
     seen.add_ids(call.path, rows, entry.id_name)
     if entry.name == "find":
         seen.add_values(entry.path, rows)
@@ -94,7 +94,7 @@ def note_rows(document: Document, call: Call, answer: Answer, seen: Seen) -> Non
         seen.add_ids(document.lists[entry.schema], rows, entry.id_name)
 
 
-def _rows_of(answer: Answer) -> list[Row]:
+def rows_in(answer: Answer) -> list[Row]:
     """Return the rows of a list, or the row of a relation to one."""
     value = answer.json.value if answer.status == HTTPStatus.OK and answer.json else None
     return [row for row in (value if isinstance(value, list) else [value]) if isinstance(row, dict)]

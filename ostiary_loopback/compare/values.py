@@ -42,7 +42,9 @@ class Values:
         elif isinstance(old, list) and isinstance(new, list) and depth < MAX_DEPTH:
             yield from self._lists(old, new, place, depth)
         elif json_type(old) != json_type(new):
-            yield Difference(TYPE, place, shape(old), shape(new), rows_of(old))
+            rows = new if isinstance(new, list) else [new]
+            after = [row for row in rows if isinstance(row, dict)]
+            yield Difference(TYPE, place, shape(old), shape(new), rows_of(old), after)
         elif old != new:
             yield Difference(_value_kind(old, new, place), place, shape(old), shape(new))
 

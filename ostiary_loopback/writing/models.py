@@ -176,7 +176,12 @@ def _set_id(
     declared = [name for name, property_ in properties.items() if _is_id(property_)]
     if not model.data_source or application.is_user(model) or _has_own_base(definition):
         return
-    if not declared and given != usual and definition.get("idInjection") is not False:
+    is_injected = not declared and definition.get("idInjection") is not False
+    if is_injected and "id" in properties:
+        properties = {name: each for name, each in properties.items() if name != "id"}
+        definition["properties"] = properties
+        changes.append("properties.id is left out: without id: true, LoopBack 3 ignores it")
+    if is_injected and given != usual:
         id_property = {"type": _TYPES[given], "id": True, "generated": True}
         definition["properties"] = {"id": id_property, **properties}
         changes.append(f"properties.id is declared: {model.data_source} gives ids of {given}")
@@ -244,8 +249,11 @@ def _has_own_base(definition: Mapping[str, Any]) -> bool:
 
 def config_file(application: Application, found: Sequence[Finding]) -> ProjectFile:
     """Return `model-config.json`: the models that are served, and their settings there."""
-    entries = dict(_entries(application, found))
-    return ProjectFile("model-config.json", to_json(entries))
+    entries, changes = dict(_entries(application, found)), list[str]()
+    if USER not in application.models and not users_models(application):
+        entries[USER] = {"public": False}
+        changes.append("User is not public: LoopBack 3 serves no users")
+    return ProjectFile("model-config.json", to_json(entries), changes)
 
 
 def _entries(

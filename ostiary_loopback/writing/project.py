@@ -13,6 +13,8 @@ from .files import ProjectFile
 from .secrets import Variables
 
 VARIABLES = ".env.example"
+# Without models, the folder still has to exist: model-config.json is read with it.
+EMPTY = "models/.gitkeep"
 # The extra that every new project has.
 USUAL_EXTRA = "postgres"
 FIRST = """\
@@ -40,7 +42,7 @@ def read_project(application: Application, name: str) -> Project:
     read = settings.read_settings(application, sources.redirects(application))
     files = [
         settings.config_file(application, read, name),
-        *models.model_files(application, found),
+        *(models.model_files(application, found) or [ProjectFile(EMPTY, "")]),
         *stubs.code_files(application, found),
         models.config_file(application, found),
         *sources.source_files(application, variables),

@@ -16,7 +16,7 @@ from ostiary_loopback.application import Application, Model, as_mapping, connect
 from ostiary_loopback.printing import printable
 
 from .files import ProjectFile
-from .paths import USERS
+from .paths import USERS, free_path, model_at_users
 from .python import literal
 
 SCHEMA = SettingsSchema()
@@ -72,6 +72,7 @@ def read_settings(application: Application, redirects: Sequence[str]) -> Setting
     found = [Setting(*usual) for usual in USUAL]
     found += _open_by_default(application, notes)
     found += _root(application)
+    found += _users_path(application)
     found.append(_id_type(application))
     found += _limit(application)
     found += _shared_methods(application)
@@ -120,6 +121,13 @@ def _root(application: Application) -> Iterator[Setting]:
     root = application.config.get("restApiRoot")
     if isinstance(root, str) and root.rstrip("/") != "/api":
         yield Setting("REST_API_ROOT", root.rstrip("/"), "config.json: restApiRoot")
+
+
+def _users_path(application: Application) -> Iterator[Setting]:
+    users, other = users_model(application), model_at_users(application)
+    if other and (users is None or users.path.lower() == USERS):
+        reason = f"LoopBack 3 serves the model {other.name} at /{other.path}, and no users there"
+        yield Setting("USERS_PATH", free_path(application), reason)
 
 
 def users_model(application: Application) -> Model | None:

@@ -1,8 +1,10 @@
-"""Remote methods with names that methods of Ostiary have."""
+"""Remote methods and models with names that Ostiary has."""
 
 import json
 
-from .projects import import_application, log_in, run, serving
+import pytest
+
+from .projects import USER, import_application, log_in, run, serving
 
 DENIED = {
     "principalType": "ROLE",
@@ -78,3 +80,52 @@ def test_methods_of_other_models_have_free_names(tmp_path):
     written = (project / "models" / "note.py").read_text()
     assert '"login", EXECUTE, "POST /login"' in written
     assert '"update3", EXECUTE, "POST /change"' in written
+
+
+@pytest.mark.parametrize(
+    ("users", "path"),
+    [
+        # LoopBack 3 serves no users at /users, or none at all.
+        ({}, "/api/users"),
+        ({"name": "Member", "base": "User"}, "/api/users"),
+        # LoopBack 3 serves users at /users.
+        ({"name": "Member", "base": "User", "plural": "users"}, "/api/userRows"),
+    ],
+)
+def test_another_model_is_at_users_where_loopback_serves_no_users(tmp_path, users, path):
+    note = {"name": "user", "base": "PersistedModel", "properties": {"title": "string"}}
+    entries = {"User": {"dataSource": "db", "public": False}}
+
+    project, output = import_application(tmp_path, note, *filter(None, [users]), entries=entries)
+    with serving(project) as app:
+        client = app.test_client()
+        created = client.post(path, json={"title": "a"})
+        listed = client.get(path).json
+        login = client.post("/api/users/login", json={})
+
+    assert created.status_code == 200, output
+    assert listed == [{"id": 1, "title": "a"}]
+    # Where users are at another path, `login` is an id of the model's rows.
+    assert login.status_code == (400 if path != "/api/users" else 405)
+
+
+@pytest.mark.parametrize("entries", [{"User": {"public": False}}, {}])
+@pytest.mark.parametrize("models", [[], [{"name": "Note", "base": "PersistedModel"}]])
+def test_a_project_serves_no_users_if_the_application_serves_none(tmp_path, models, entries):
+    notes = {model["name"]: {"dataSource": "db"} for model in models}
+    config = {"_meta": {"sources": ["../common/models"]}, **notes, **entries}
+
+    project, _ = import_application(tmp_path, *models, files={"server/model-config.json": config})
+    with serving(project) as app:
+        client = app.test_client()
+        answers = client.get("/api/users"), client.post("/api/users", json=USER)
+
+    assert [answer.status_code for answer in answers] == [404, 404]
+
+
+def test_a_copy_of_the_file_of_user_leaves_users_at_their_path(tmp_path):
+    copy = {"name": "User", "base": "PersistedModel", "properties": {"email": "string"}}
+
+    project, _ = import_application(tmp_path, copy)
+    with serving(project) as app:
+        assert log_in(app, "/api/Users")

@@ -245,3 +245,38 @@ def test_of_several_models_of_users_the_first_is_the_one_at_users(tmp_path):
         "/api/users": 200,
         "/api/drivers": 200,
     }
+
+
+def test_an_id_that_is_not_declared_as_one_is_generated_as_in_loopback(tmp_path):
+    page = {
+        "name": "Page",
+        "base": "PersistedModel",
+        "properties": {"id": {"type": "string", "required": True}, "title": "string"},
+    }
+
+    project, output = import_application(tmp_path, page)
+    with serving(project) as app:
+        created = app.test_client().post("/api/Pages", json={"title": "a"})
+
+    assert created.json == {"id": 1, "title": "a"}
+    assert "properties.id is left out: without id: true, LoopBack 3 ignores it" in output
+
+
+def test_a_relation_to_a_model_in_another_case_has_no_calls(tmp_path):
+    related = {
+        "shelf": {"type": "belongsTo", "model": "shelf"},
+        "rack": {"type": "belongsTo", "model": "Shelf"},
+    }
+    book = {"name": "Book", "base": "PersistedModel", "relations": related}
+
+    shelf = {"name": "Shelf", "base": "PersistedModel"}
+    project, output = import_application(tmp_path, book, shelf)
+    with serving(project) as app:
+        client = app.test_client()
+        client.post("/api/Shelves", json={})
+        created = client.post("/api/Books", json={"shelfId": 1, "rackId": 1})
+        answers = [client.get(f"/api/Books/1/{name}").status_code for name in related]
+
+    assert "relations.shelf has no calls: it leads to Shelf here" in output
+    assert created.json == {"id": 1, "shelfId": 1, "rackId": 1}
+    assert answers == [404, 200]

@@ -85,7 +85,7 @@ def test_differences_are_told_by_kind_with_an_example_without_values(services, r
     ]
     old.bodies["/api/todos/count"] = lambda body: {"count": body["count"] + 1}
     old.bodies["/api/users/1/todos"] = lambda rows: rows[1:]
-    old.statuses["/api/todos/2"] = ("500 Internal Server Error", b"{}")
+    old.statuses["/api/todos/2"] = ("404 Not Found", b"{}")
     old.statuses["/api/users/2147483647"] = ("403 Forbidden", b"{}")
 
     result = run("--json")
@@ -104,7 +104,7 @@ def test_differences_are_told_by_kind_with_an_example_without_values(services, r
     assert found["missing property"]["place"] == "[].color"
     assert found["added property"]["place"] == "[].ownerId"
     assert found["null"]["place"] == "[].desc"
-    assert (found["status"]["old"], found["status"]["new"]) == ("500", "200")
+    assert (found["status"]["old"], found["status"]["new"]) == ("404", "200")
     text = run().output
     for secret in (token, *TITLES, *map(str.upper, TITLES), "ada@example.com", "milk"):
         assert secret not in text
@@ -163,6 +163,36 @@ def test_a_user_whom_the_caller_may_not_read_is_hidden_and_one_who_is_lost_is_a_
     # The caller may read the owner, or nobody is there.
     for owner["id"] in (1, 99):
         assert kinds_found("/todos", admin) == {"missing row"}
+
+
+def test_users_whom_an_administrator_alone_may_read_are_of_a_kind_of_their_own(
+    services, run, api, runner, token
+):
+    old, *_ = services
+    api.register("admin@example.com")
+    runner.invoke(args=["roles", "grant", "admin@example.com", "admin"])
+    admin = api.login("admin@example.com")["id"]
+    refused = "401 Unauthorized", b'{"error": {"statusCode": 401}}'
+    old.statuses |= {"/api/users": refused, "/api/users/1": refused}
+
+    assert "administrator" in report(run("--json", TOKEN_ADA=admin))[1]
+    # The owner is no administrator.
+    assert {"allowed", "administrator"} & report(run("--json"))[1].keys() == {"allowed"}
+
+
+def test_included_rows_are_documented_if_the_old_service_has_them_in_the_relation(
+    services, kinds_found
+):
+    old, *_ = services
+
+    def without_owner(rows):
+        return [{name: row[name] for name in row if name != "owner"} for row in rows]
+
+    old.bodies["/api/todos"] = without_owner
+    assert kinds_found("/todos", include="owner") == {"included row"}
+
+    old.bodies["/api/todos/2/owner"] = lambda owner: {}
+    assert kinds_found("/todos", include="owner") == {"added row"}
 
 
 def test_another_page_of_a_list_is_documented_if_all_of_its_rows_are_there(services, kinds_found):

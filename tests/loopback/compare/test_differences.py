@@ -13,6 +13,7 @@ JSON = "application/json; charset=utf-8"
 LIST, ROW, RELATED = "/notes", "/notes/1", "/notes/1/owner"
 OWN = Context(is_own_rows=True)
 RECORD = Context(is_own_record=True)
+ADMINS = Context(is_admins=True)
 USERS = Context(user_relations=frozenset({"owner", "borrowers"}), is_users=True)
 ADA = {"id": 2, "email": "ada@example.com"}
 
@@ -39,6 +40,19 @@ def of_kinds(path, old, new, context, **filter_):
         (LIST, error(401), answer(200, []), NO_CONTEXT, kinds.ALLOWED),
         (LIST, error(401), answer(200, []), OWN, kinds.OWN_ROWS),
         (ROW, error(401), answer(200, {"exists": True}), RECORD, kinds.OWN_RECORD),
+        (ROW, error(401), answer(200, ADA), ADMINS, kinds.ADMIN),
+        (LIST, error(500), answer(200, []), NO_CONTEXT, kinds.FAILURE),
+        (LIST, error(500), error(400), NO_CONTEXT, kinds.FAILURE),
+        (LIST, error(500), error(503), NO_CONTEXT, kinds.STATUS),
+        (LIST, answer(200, []), error(500), NO_CONTEXT, kinds.STATUS),
+        (
+            f"{ROW}/roles/1",
+            error(404, message="No relation found in RoleMapping for (user.2,Role.1)"),
+            answer(200, {"id": 1, "name": "editor"}),
+            NO_CONTEXT,
+            kinds.ROLE,
+        ),
+        (f"{ROW}/roles/1", error(404), answer(200, {"id": 1}), NO_CONTEXT, kinds.STATUS),
         (RELATED, answer(200, {}), error(404), NO_CONTEXT, kinds.NO_RELATED),
         (RELATED, answer(200, {"id": 1}), error(404), NO_CONTEXT, kinds.STATUS),
         (RELATED, answer(200, {"id": 1}), error(403), NO_CONTEXT, kinds.STATUS),
@@ -57,6 +71,13 @@ def of_kinds(path, old, new, context, **filter_):
             kinds.UNKNOWN_PROPERTY,
         ),
         (LIST, answer(200, []), error(400, "INVALID_FILTER"), NO_CONTEXT, kinds.STATUS),
+        (
+            LIST,
+            answer(200, []),
+            error(400, message="include: a filter includes at most 10 relations."),
+            NO_CONTEXT,
+            kinds.INCLUDES,
+        ),
         (ROW, error(404, "A"), error(404, "B"), NO_CONTEXT, kinds.ERROR_CODE),
         (ROW, error(404), error(404, "B"), NO_CONTEXT, kinds.ERROR_TEXT),
         (
@@ -197,6 +218,43 @@ def test_roles_have_other_ids_and_no_times_but_the_same_names():
         ({"id": 1, "roles": []}, {kinds.MISSING_ROW}),
     ):
         assert of_kinds(ROW, answer(200, old), answer(200, new), ROLES) == found
+
+    old = {"id": 1, "roles": {"id": 7, "roleId": 2, "principalId": "1"}}
+    for new, found in (
+        ({"id": 1, "roles": {"id": "1.3", "roleId": 3, "principalId": "1"}}, {kinds.ROLE}),
+        ({"id": 1, "roles": {"id": 7, "roleId": 2, "principalId": "2"}}, {kinds.VALUE}),
+    ):
+        assert of_kinds(ROW, answer(200, old), answer(200, new), ROLES) == found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        ({"keys": []}, {"keys": [{"id": 1}]}, kinds.INCLUDED),
+        ({}, {"keys": {"id": 1}}, kinds.INCLUDED),
+        ({"keys": [{"id": 1}]}, {"keys": [{"id": 1}, {"id": 2}]}, kinds.ADDED_ROW),
+        ({"keys": {"id": 1}}, {"keys": [{"id": 1}]}, kinds.LIST_OF_ONE),
+        ({}, {"keys": []}, kinds.LIST_OF_ONE),
+        ({"keys": {"id": 1}}, {"keys": [{"id": 2}]}, kinds.TYPE),
+        ({"keys": {"id": 1}}, {"keys": [{"id": 1}, {"id": 2}]}, kinds.TYPE),
+        ({"keys": [{"id": 1}]}, {}, kinds.MISSING),
+        ({"tools": []}, {"tools": [{"id": 1}]}, kinds.ADDED_ROW),
+    ],
+)
+def test_included_rows_of_which_there_were_none_are_a_kind_of_their_own(old, new, kind):
+    context = Context(relations=frozenset({"keys"}))
+
+    assert of_kinds(ROW, answer(200, old), answer(200, new), context) == {kind}
+
+
+def test_what_users_include_by_default_is_a_kind_of_its_own():
+    context = Context(is_users=True, relations=frozenset({"keys"}))
+    old, new = answer(200, {"id": 1, "keys": []}), answer(200, {"id": 1})
+
+    assert of_kinds(ROW, old, new, context) == {kinds.USERS_SCOPE}
+    # A relation that the call includes is one that is missing.
+    for include in ("keys", "locks,keys", ["keys"], {"keys": "locks"}, [{"relation": "keys"}]):
+        assert of_kinds(ROW, old, new, context, include=include) == {kinds.MISSING}
 
 
 def test_what_clients_read_alike_is_no_difference():
