@@ -8,7 +8,7 @@ from typing import Any
 
 from app.config import ConfigurationError
 from app.datasources.connectors import connector_name
-from app.definitions.bases import PERSISTED, SHADOWED, USER
+from app.definitions.bases import PERSISTED, SHADOWED, TOKEN, USER
 from app.plurals import pluralize
 from app.problems import Problems
 
@@ -143,6 +143,19 @@ class Application:
     def is_user(self, model: Model) -> bool:
         """Return True if a model extends User."""
         return self.bases(model.name)[1:][-1:] == [USER]
+
+    @property
+    def has_typed_tokens(self) -> bool:
+        """Whether access tokens have a `principalType`, by a polymorphic relation to users."""
+        return any(
+            as_mapping(as_mapping(relations).get(name)).get("polymorphic")
+            for model in self.models.values()
+            for name in (
+                *(["user"] if TOKEN in self.bases(model.name) else ()),
+                *(["accessTokens"] if USER in self.bases(model.name) else ()),
+            )
+            for relations in (model.config.get("relations"), model.definition.get("relations"))
+        )
 
     def connector(self, model: Model | None) -> str:
         """Return the connector of a model's data source; empty if it has none."""

@@ -143,7 +143,8 @@ class _Move:
         for model in self._extending("Role"):
             roles.move(model)
         for model in self._extending("RoleMapping"):
-            self._mover.move(roles.mappings(model, self._ids))
+            typed = self._application.has_typed_tokens
+            self._mover.move(roles.mappings(model, self._ids, typed))
 
     def _move_tokens(self) -> None:
         eternal = {

@@ -14,7 +14,7 @@ from .batches import Plan, Values, continue_ids
 from .moved import Journal, Refused
 from .source_models import SourceModel
 from .sources.base import Row, Source
-from .user_ids import UserIds
+from .user_ids import USER, UserIds
 from .values import InvalidValue, to_id
 
 ROLE = "ROLE"
@@ -77,8 +77,11 @@ class Roles:
         values = {"name": name} | ({} if role_id is None else {"id": role_id})
         return db.session.scalars(insert(Role).values(values).returning(Role.id)).one()
 
-    def mappings(self, model: SourceModel, ids: UserIds) -> Plan:
-        """Return the plan of role mappings of users with these ids."""
+    def mappings(self, model: SourceModel, ids: UserIds, has_typed_tokens: bool) -> Plan:
+        """Return the plan of role mappings of users with these ids.
+
+        If tokens have a `principalType`, LoopBack 3 finds mappings by it, and none of USER.
+        """
 
         def convert(row: Row) -> Values:
             kind = str(row.get("principalType") or "")
@@ -86,6 +89,8 @@ class Roles:
                 raise Refused("is of a nested role (principalType ROLE)")
             if kind in APPLICATIONS:
                 raise Refused("is of an application (principalType APP)")
+            if kind == USER and has_typed_tokens:
+                raise Refused("is of principalType USER, which has no effect if tokens have a type")
             users = ids.model_of(kind) if kind else None
             if users is None:
                 raise Refused("is of another principalType than the users")

@@ -31,7 +31,7 @@ def fixture_files(
     for finding in creations:
         if isinstance(finding.details, Creation) and finding.model != MAPPING:
             made.add(finding, finding.details.rows)
-    grants = Grants(CreatedRows(creations))
+    grants = Grants(CreatedRows(creations), application.has_typed_tokens)
     for finding in creations:
         if isinstance(finding.details, Creation) and finding.model == MAPPING:
             made.grant(finding, grants.of(finding, finding.details.rows))

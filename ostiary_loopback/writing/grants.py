@@ -23,10 +23,14 @@ class Grant(NamedTuple):
 
 
 class Grants:
-    """Reads `role.principals.create` and `RoleMapping.create`."""
+    """Reads `role.principals.create` and `RoleMapping.create`.
 
-    def __init__(self, created: CreatedRows) -> None:
+    With typed tokens, LoopBack 3 finds no role that was given to a `USER`.
+    """
+
+    def __init__(self, created: CreatedRows, has_typed_tokens: bool) -> None:
         self._created = created
+        self._has_typed_tokens = has_typed_tokens
 
     def of(self, finding: Finding, rows: Sequence[JsonObject]) -> list[Grant]:
         """Return what a call grants; an uncertain grant if it has no literals."""
@@ -36,7 +40,8 @@ class Grants:
         roles = self._created.rows(_owner(call)) or self._by_id(row.get("roleId"))
         names = [role["name"] for role in roles if isinstance(role.get("name"), str)]
         name = names[0] if len(names) == 1 else None
-        users = self._by_id(row.get("principalId")) if _is_user(row) else ()
+        is_given = _is_user(row) and not self._has_typed_tokens
+        users = self._by_id(row.get("principalId")) if is_given else ()
         if not users:
             yield Grant(name, None)
         for user in users:

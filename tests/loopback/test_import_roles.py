@@ -7,6 +7,7 @@ import pytest
 from .projects import PASSWORD, import_application, serving
 
 MEMBER = {"name": "Member", "base": "User"}
+TOKENS = {"type": "hasMany", "model": "AccessToken", "polymorphic": {"foreignKey": "userId"}}
 START = "module.exports = function(app) { const {Member, Role, RoleMapping} = app.models;\n"
 ANN, BO = (f"{{email: '{name}@example.com', password: 'x'}}" for name in ("ann", "bo"))
 CALLBACKS = f"""
@@ -98,6 +99,15 @@ def test_a_role_is_given_to_the_user_that_the_script_names(tmp_path, text):
     assert loaded.exit_code == 0, loaded.output
     assert "ann@example.com" in listed.output
     assert "bo@example.com" not in listed.output
+
+
+def test_a_role_of_a_user_without_a_model_is_told_where_tokens_name_the_model(tmp_path):
+    member = {**MEMBER, "relations": {"accessTokens": TOKENS}}
+
+    project, output = import_application(tmp_path, member, scripts=scripts(CALLBACKS))
+
+    assert not [user for user in fixtures(project)["users"] if "roles" in user]
+    assert "a user's role boss is left out: it is not certain whose" in output
 
 
 @pytest.mark.parametrize("text", [SHADOWED, ASSIGNED_TWICE, OTHER_PRINCIPAL])

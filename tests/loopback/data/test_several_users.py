@@ -86,13 +86,14 @@ SOURCE["Customer"].append(user(4, "dan"))
 
 
 @pytest.fixture
-def move(make_models, tmp_path, secrets):  # noqa: F811
+def move(make_models, tmp_path, secrets, request):  # noqa: F811
     server, models = tmp_path / "lb" / "server", tmp_path / "lb" / "common" / "models"
     server.mkdir(parents=True)
     models.mkdir(parents=True)
     for name, model in MODELS.items():
         (models / f"{name.lower()}.json").write_text(json.dumps(model))
     entries = {name: {"dataSource": "db"} for name in (*OWN, *MODELS)}
+    entries |= getattr(request, "param", {})
     entries["_meta"] = {"sources": ["../common/models"]}
     (server / "model-config.json").write_text(json.dumps(entries))
     (server / "datasources.json").write_text('{"db": {"name": "db", "connector": "memory"}}')
@@ -145,6 +146,25 @@ def test_users_tokens_roles_and_rows_of_both_models_move(move):
         ("1", "1", "10", "Staff", "11"),
         ("2", "2", "9", "Customer", "2"),
     ]
+
+
+MAPPING = {"id": 3, "principalType": "USER", "principalId": "1", "roleId": 1}
+
+
+@pytest.mark.parametrize("move", [CONFIG], indirect=True)
+def test_a_role_of_any_user_is_refused_where_tokens_name_the_model_of_users(move):
+    """LoopBack 3 then finds the roles of a caller by the model of its token alone."""
+    move({**SOURCE, "RoleMapping": [*SOURCE["RoleMapping"], MAPPING]})
+
+    assert move.rows("SELECT user_id FROM role_mappings ORDER BY user_id") == [(2,), (10,)]
+    reason = "is of principalType USER, which has no effect if tokens have a type"
+    assert ("RoleMapping", "3", reason) in move.refused
+
+
+def test_a_role_of_any_user_is_one_of_the_first_model_where_tokens_name_none(move):
+    move({**SOURCE, "RoleMapping": [MAPPING]})
+
+    assert move.rows("SELECT user_id FROM role_mappings") == [(1,)]
 
 
 def test_a_further_run_keeps_the_ids_and_moves_new_users(move):
