@@ -245,3 +245,12 @@ def test_of_several_models_of_users_the_first_is_the_one_at_users(tmp_path):
         "/api/users": 200,
         "/api/drivers": 200,
     }
+
+
+def test_an_application_at_the_root_is_served_at_api_and_the_output_says_so(tmp_path):
+    files = {"server/config.json": {"restApiRoot": "/"}}
+
+    project, output = import_application(tmp_path, files=files)
+
+    assert "REST_API_ROOT" not in (project / "config.py").read_text()
+    assert "REST_API_ROOT stays /api, as config.json: restApiRoot is /" in output
