@@ -48,13 +48,17 @@ exports.initialize = function(dataSource, callback) {
 
 
 def copy_application(
-    folder: Path, ids: str, db: Mapping[str, Any], geocoder: str | None = None
+    folder: Path,
+    ids: str,
+    db: Mapping[str, Any],
+    geocoder: str | None = None,
+    source: Path = APPLICATION,
 ) -> None:
-    """Copy the application, with ids of this kind and these settings of its database.
+    """Copy an application, with ids of this kind and these settings of its database.
 
     `ids` is `integer`, `uuid` or `objectid`, those that MongoDB gives.
     """
-    shutil.copytree(APPLICATION, folder, ignore=shutil.ignore_patterns("node_modules"))
+    shutil.copytree(source, folder, ignore=shutil.ignore_patterns("node_modules"))
     (folder / "files").mkdir()
     local = {"db": {"name": "db", **db}}
     if geocoder:
