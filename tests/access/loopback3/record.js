@@ -20,8 +20,8 @@ async function main() {
   const {models, rows, roles, sets} = JSON.parse(fs.readFileSync(0, 'utf8'));
   const decisions = [];
   for (const set of sets) {
-    const {app, db} = makeApp(models, set.models);
-    await fill(app, db, rows, roles);
+    const {app, db, users} = makeApp(models, set.models);
+    await fill(app, db, users, rows, roles);
     decisions.push(await decide(app, db, set.calls));
   }
   process.stdout.write(JSON.stringify(decisions), () => process.exit());
@@ -35,26 +35,32 @@ function makeApp(models, settings) {
   for (const name of ['ACL', 'Role', 'RoleMapping', 'User']) {
     app.model(app.registry.getModel(name), {dataSource: db, public: false});
   }
+  const users = Object.keys(models).filter((name) => models[name].base === 'User');
+  const polymorphic = {foreignKey: 'userId', discriminator: 'principalType'};
   for (const [name, declared] of Object.entries(models)) {
     const {properties, base, ...options} = declared;
+    if (users.length > 1 && users.includes(name)) {
+      const accessTokens = {type: 'hasMany', model: 'AccessToken', polymorphic};
+      options.relations = {...options.relations, accessTokens};
+    }
     app.model(app.registry.createModel({
       ...options, name, base, properties: properties || {}, saltWorkFactor: 4, ...settings[name],
     }), {dataSource: db});
   }
-  const users = Object.keys(models).find((name) => models[name].base === 'User');
+  const user = users.length > 1 ?
+    {type: 'belongsTo', idName: 'id', polymorphic: {...polymorphic, idType: 'number'}} :
+    {type: 'belongsTo', model: users[0], foreignKey: 'userId'};
   app.model(app.registry.getModel('AccessToken'), {
-    dataSource: db,
-    public: false,
-    relations: {user: {type: 'belongsTo', model: users, foreignKey: 'userId'}},
+    dataSource: db, public: false, relations: {user},
   });
-  app.models[users].email = {send: (...given) => given.pop()(null, {})};
+  for (const name of users) app.models[name].email = {send: (...given) => given.pop()(null, {})};
   app.enableAuth();
   app.use(loopback.token({model: app.registry.getModel('AccessToken')}));
   app.use('/api', loopback.rest());
-  return {app, db};
+  return {app, db, users};
 }
 
-async function fill(app, db, rows, roles) {
+async function fill(app, db, users, rows, roles) {
   const {connector} = db;
   for (const [name, each] of Object.entries(rows)) {
     for (const [index, row] of each.entries()) {
@@ -65,12 +71,19 @@ async function fill(app, db, rows, roles) {
     }
   }
   const {AccessToken, Role, RoleMapping} = app.models;
-  for (const {id} of rows.Customer) {
-    await AccessToken.create({id: tokenOf(id), userId: id, ttl: 1209600});
+  const types = {};
+  for (const name of users) {
+    for (const {id} of rows[name]) {
+      types[id] = users.length > 1 ? name : 'USER';
+      const principalType = users.length > 1 ? {principalType: name} : {};
+      await AccessToken.create({id: tokenOf(id), userId: id, ttl: 1209600, ...principalType});
+    }
   }
   for (const [name, userId] of Object.entries(roles)) {
     const {id} = await Role.create({name});
-    await RoleMapping.create({roleId: id, principalType: 'USER', principalId: String(userId)});
+    await RoleMapping.create({
+      roleId: id, principalType: types[userId], principalId: String(userId),
+    });
   }
 }
 

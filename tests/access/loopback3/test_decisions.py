@@ -8,10 +8,11 @@ from app.access.policy import compiled_rules
 from app.testing.apps import close
 from tools.compatibility import LOOSER
 
-from .cases import CALLS, RELATED, SETS
+from .cases import CALLS
 from .reasons import REASONS, reason
 from .recording import MISSING, PERMITTED, REFUSED, load
 from .replay import Replay, give, is_refused, responses
+from .worlds import ONE
 
 # Methods that are about the rows of one model, for which only its own rules count.
 READING = ("find", "findOne", "count", "findById", "exists")
@@ -23,7 +24,7 @@ PARTS = 2
 
 @pytest.fixture
 def replay(sqlite_url, tmp_path):
-    return Replay(sqlite_url, tmp_path)
+    return Replay(ONE, sqlite_url, tmp_path)
 
 
 @pytest.fixture
@@ -37,14 +38,14 @@ def app(replay):
 def test_what_loopback_refuses_is_refused_and_what_it_lets_read_is_not(part, app):
     allowed, refused = [], []
 
-    for rules, decisions in load()[part::PARTS]:
+    for rules, decisions in load(ONE)[part::PARTS]:
         made = list(zip(rules.calls, decisions, strict=True))
         made = [call for call in made if call[1] == REFUSED or may_read(rules, *call)]
-        answers = responses(app, rules, [call for call, _ in made])
+        answers = responses(ONE, app, rules, [call for call, _ in made])
         for (call, decision), response in zip(made, answers, strict=True):
             if decision == PERMITTED and is_refused(response):
                 refused.append((call, response.status, rules.models))
-            if decision == REFUSED and not is_refused(response) and not reason(call, response):
+            if decision == REFUSED and not is_refused(response) and not reason(ONE, call, response):
                 allowed.append((call, response.status, rules.models))
 
     assert allowed == []
@@ -61,16 +62,16 @@ def test_the_rules_of_the_parent_decide_on_relations_as_those_of_loopback_do(sql
     settings = {"RELATION_PERMISSIONS": "parent", "DEFAULT_PERMISSION": "allow"}
     differing, compared = [], Counter()
 
-    with Replay(sqlite_url, tmp_path, **settings).serving() as app:
+    with Replay(ONE, sqlite_url, tmp_path, **settings).serving() as app:
         # A third of them: each takes time.
-        for rules, decisions in load()[::3]:
+        for rules, decisions in load(ONE)[::3]:
             made = zip(rules.calls, decisions, strict=True)
             made = [call for call in made if is_of_models(call[0]) and call[1] != MISSING]
-            answers = responses(app, rules, [call for call, _ in made])
+            answers = responses(ONE, app, rules, [call for call, _ in made])
             for (call, decision), response in zip(made, answers, strict=True):
                 compared[decision] += 1
                 if decision == REFUSED:
-                    differs = not is_refused(response) and not reason(call, response)
+                    differs = not is_refused(response) and not reason(ONE, call, response)
                 else:
                     # The status of rows that there are not is none of the rules.
                     differs = response.status_code in DENIALS and not denies_more(rules, call)
@@ -94,14 +95,14 @@ def denies_more(rules, call):
 def is_of_models(call):
     """Tell whether a call is one of a relation to rows that are not those of users."""
     relation = call.method.rpartition("__")[2]
-    return relation in RELATED[call.model] and relation != "customer"
+    return relation in ONE.related[call.model] and relation != "customer"
 
 
 def test_rules_are_given_to_an_app_as_its_files_give_them(sqlite_url, tmp_path):
     # The rules also name methods that do not exist.
-    replay = Replay(sqlite_url, tmp_path, COMPATIBILITY="loopback3")
+    replay = Replay(ONE, sqlite_url, tmp_path, COMPATIBILITY="loopback3")
     with replay.serving() as app:
-        for rules, _ in load()[:5]:
+        for rules, _ in load(ONE)[:5]:
             started = replay.start(rules)
             give(app, rules)
 
@@ -113,11 +114,11 @@ def test_rules_are_given_to_an_app_as_its_files_give_them(sqlite_url, tmp_path):
 
 
 def test_there_are_enough_calls_of_every_kind():
-    recordings = load()
+    recordings = load(ONE)
     calls = [call for recording in recordings for call in recording.rules.calls]
     made = "".join(recording.decisions for recording in recordings)
 
-    assert (len(recordings), len(calls)) == (SETS, SETS * CALLS)
+    assert (len(recordings), len(calls)) == (ONE.sets, ONE.sets * CALLS)
     assert {call.verb for call in calls} == {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
     assert made.count(REFUSED) > 5000
     assert made.count(PERMITTED) > 1000

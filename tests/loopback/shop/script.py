@@ -155,9 +155,7 @@ CALLS = [
         {"oldPassword": ADA["password"], "newPassword": NEW},
         by="ada",
     ),
-    Call(
-        "POST /Customers/change-password", {"oldPassword": "wrong", "newPassword": NEW}, by="ada"
-    ),
+    Call("POST /Customers/change-password", {"oldPassword": "wrong", "newPassword": NEW}, by="ada"),
     Call(
         "POST /Customers/change-password",
         {"oldPassword": ADA["password"], "newPassword": NEW},
