@@ -20,8 +20,8 @@ async function main() {
   const {models, rows, roles, sets} = JSON.parse(fs.readFileSync(0, 'utf8'));
   const decisions = [];
   for (const set of sets) {
-    const {app, db, users} = makeApp(models, set.models);
-    await fill(app, db, users, rows, roles);
+    const {app, db, users, Token} = makeApp(models, set.models);
+    await fill(app, db, users, Token, rows, roles);
     decisions.push(await decide(app, db, set.calls));
   }
   process.stdout.write(JSON.stringify(decisions), () => process.exit());
@@ -36,31 +36,41 @@ function makeApp(models, settings) {
     app.model(app.registry.getModel(name), {dataSource: db, public: false});
   }
   const users = Object.keys(models).filter((name) => models[name].base === 'User');
+  const hasSeveral = users.length > 1;
+  // Only of a model of one's own can the user be of several models.
   const polymorphic = {foreignKey: 'userId', discriminator: 'principalType'};
+  const Token = hasSeveral ? app.registry.createModel({
+    name: 'Session',
+    base: 'AccessToken',
+    relations: {
+      user: {type: 'belongsTo', idName: 'id', polymorphic: {...polymorphic, idType: 'number'}},
+    },
+  }) : app.registry.getModel('AccessToken');
   for (const [name, declared] of Object.entries(models)) {
     const {properties, base, ...options} = declared;
-    if (users.length > 1 && users.includes(name)) {
-      const accessTokens = {type: 'hasMany', model: 'AccessToken', polymorphic};
+    if (hasSeveral && users.includes(name)) {
+      const accessTokens = {type: 'hasMany', model: Token.modelName, polymorphic};
       options.relations = {...options.relations, accessTokens};
     }
     app.model(app.registry.createModel({
       ...options, name, base, properties: properties || {}, saltWorkFactor: 4, ...settings[name],
     }), {dataSource: db});
   }
-  const user = users.length > 1 ?
-    {type: 'belongsTo', idName: 'id', polymorphic: {...polymorphic, idType: 'number'}} :
-    {type: 'belongsTo', model: users[0], foreignKey: 'userId'};
-  app.model(app.registry.getModel('AccessToken'), {
-    dataSource: db, public: false, relations: {user},
+  app.model(Token, {
+    dataSource: db,
+    public: false,
+    ...!hasSeveral && {
+      relations: {user: {type: 'belongsTo', model: users[0], foreignKey: 'userId'}},
+    },
   });
   for (const name of users) app.models[name].email = {send: (...given) => given.pop()(null, {})};
   app.enableAuth();
-  app.use(loopback.token({model: app.registry.getModel('AccessToken')}));
+  app.use(loopback.token({model: Token}));
   app.use('/api', loopback.rest());
-  return {app, db, users};
+  return {app, db, users, Token};
 }
 
-async function fill(app, db, users, rows, roles) {
+async function fill(app, db, users, Token, rows, roles) {
   const {connector} = db;
   for (const [name, each] of Object.entries(rows)) {
     for (const [index, row] of each.entries()) {
@@ -70,13 +80,13 @@ async function fill(app, db, users, rows, roles) {
       connector.ids[name] = id + 1;
     }
   }
-  const {AccessToken, Role, RoleMapping} = app.models;
+  const {Role, RoleMapping} = app.models;
   const types = {};
   for (const name of users) {
     for (const {id} of rows[name]) {
       types[id] = users.length > 1 ? name : 'USER';
-      const principalType = users.length > 1 ? {principalType: name} : {};
-      await AccessToken.create({id: tokenOf(id), userId: id, ttl: 1209600, ...principalType});
+      const principal = users.length > 1 ? {principalType: name} : {};
+      await Token.create({id: tokenOf(id), userId: id, ttl: 1209600, ...principal});
     }
   }
   for (const [name, userId] of Object.entries(roles)) {
