@@ -17,15 +17,21 @@ from .definition import Definition, PlacedRule
 # LoopBack 3's types of principals that no caller ever has.
 OTHER_PRINCIPALS = ("APP", "APPLICATION", "SCOPE")
 KEYS = ("principalType", "principalId", "permission", "accessType", "property")
+# The `principalType` of rules for single users. With several models of users, LoopBack 3 ignores
+# it, and takes the name of one of them.
+SINGLE_USER = "USER"
 # Properties that LoopBack 3 recognizes by name as the owner of a row, before any relation.
 OWNER_NAME = "owner"
 OWNER_PROPERTIES = ("userId", OWNER_NAME)
 
 
-def read_rules(definition: Definition, id_form: IdForm) -> list[PlacedRule]:
-    """Return the rules of a model with their declarations; method names are not checked."""
+def read_rules(definition: Definition, id_form: IdForm, users: Collection[str]) -> list[PlacedRule]:
+    """Return the rules of a model with their declarations; method names are not checked.
+
+    `users` are the names of the models of users.
+    """
     default = "ALLOW" if definition.allows_by_default else "DENY"
-    rules = [(declared, _read(declared, default, id_form)) for declared in definition.acls]
+    rules = [(declared, _read(declared, default, id_form, users)) for declared in definition.acls]
     return [PlacedRule(declared, rule) for declared, rule in rules if rule is not None]
 
 
@@ -42,7 +48,9 @@ def applicable_rules(definition: Definition, methods: Mapping[str, bool]) -> lis
     return rules
 
 
-def _read(declared: Declaration, default: str, id_form: IdForm) -> Rule | None:
+def _read(
+    declared: Declaration, default: str, id_form: IdForm, users: Collection[str]
+) -> Rule | None:
     if not isinstance(declared.value, Mapping):
         declared.add("must be an object")
         return None
@@ -51,7 +59,10 @@ def _read(declared: Declaration, default: str, id_form: IdForm) -> Rule | None:
     if "principalType" not in given:
         declared.add("has no principalType, which is ROLE or USER")
         return None
-    if reason := _ineffective(given):
+    if len(users) > 1 and given["principalType"] in users and given.get("permission") == "DENY":
+        declared.add("a single user of one of several models cannot be denied a call: use a role")
+        return None
+    if reason := _ineffective(given, users):
         declared.warn(f"is without effect: {reason}")
         return None
     if "permission" not in given:
@@ -71,8 +82,10 @@ def _parse(
         return None
 
 
-def _ineffective(declared: JsonObject) -> str:
+def _ineffective(declared: JsonObject, users: Collection[str]) -> str:
     """Return why a rule of LoopBack 3 applies to no call here; empty if it does."""
+    if len(users) > 1 and declared["principalType"] in (SINGLE_USER, *users):
+        return "there are several models of users: give the user a role"
     if (kind := declared.get("principalType")) in OTHER_PRINCIPALS:
         return f"there are no principals of the type {kind}"
     return "nothing is replicated" if declared.get("accessType") == "REPLICATE" else ""

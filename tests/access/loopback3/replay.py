@@ -98,12 +98,13 @@ def responses(
 def give(app: Flask, rules: RuleSet) -> None:
     """Replace the rules of the models: in a tenth of the time that a start takes."""
     models = json_models.of(app)
+    of_users = [definition.name for definition in models.of_users]
     for definition in models.stored:
         settings = rules.models[definition.name]
         definition.acls = Declaration(settings["acls"], Problems(), "acls").items()
         default = app.config["DEFAULT_PERMISSION"].upper()
         definition.allows_by_default = settings.get("defaultPermission", default) == "ALLOW"
-        definition.rules = read_rules(definition, FORMS["integer"])
+        definition.rules = read_rules(definition, FORMS["integer"], of_users)
         name = users.name if definition is models.users else definition.plural
         collection = served_collections.of(app)[name]
         endpoints = all_endpoints(collection)
