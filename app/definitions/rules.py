@@ -172,16 +172,20 @@ def owner_property(definition: Definition, to_users: Mapping[str, str]) -> str |
     """
     if definition.owner:
         return to_users.get(definition.owner)
-    named = definition.owner_relations
-    keys = _guessed(definition, to_users) if named is False else _named(named, to_users)
+    named = owner_relations(definition, to_users)
+    keys = _guessed(definition, to_users) if definition.owner_relations is False else named.values()
     return next(iter(keys), None)
 
 
-def _named(relations: list[str] | bool, to_users: Mapping[str, str]) -> Iterable[str]:
-    """Return the keys of the relations that `ownerRelations` names, or of all."""
-    if isinstance(relations, bool):
-        return to_users.values()
-    return [key for name, key in to_users.items() if name in relations]
+def owner_relations(definition: Definition, to_users: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the keys of relations to users by which rows may have owners, by relation.
+
+    They are those that `ownerRelations` names, or all.
+    """
+    named = definition.owner_relations
+    if isinstance(named, bool):
+        return to_users
+    return {name: key for name, key in to_users.items() if name in named}
 
 
 def _guessed(definition: Definition, to_users: Mapping[str, str]) -> Iterable[str]:
@@ -189,7 +193,7 @@ def _guessed(definition: Definition, to_users: Mapping[str, str]) -> Iterable[st
     known = {*definition.properties, definition.id.name}
     if by_name := [name for name in OWNER_PROPERTIES if name in known]:
         return by_name
-    return to_users.values() if _has_rules(definition) or len(to_users) == 1 else ()
+    return to_users.values() if has_owner_rules(definition) or len(to_users) == 1 else ()
 
 
 def may_be_owner(definition: Definition, name: str) -> bool:
@@ -199,8 +203,9 @@ def may_be_owner(definition: Definition, name: str) -> bool:
     """
     is_text = name == OWNER_NAME and definition.type_of(name) == "string"
     ruled_by_settings = definition.plural in (current_app.config["ACLS"] or ())
-    return not is_text and (ruled_by_settings or _has_rules(definition))
+    return not is_text and (ruled_by_settings or has_owner_rules(definition))
 
 
-def _has_rules(definition: Definition) -> bool:
+def has_owner_rules(definition: Definition) -> bool:
+    """Return True if a model has rules for owners."""
     return any(rule.principal == OWNER for _, rule in definition.rules)

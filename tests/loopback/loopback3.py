@@ -93,17 +93,20 @@ def run_loopback(folder: Path) -> Iterator[str]:
         connector.write_text(OBJECT_IDS)
         (folder / "server" / "boot" / "a-tables.js").write_text(MAKE_TABLES)
     port = free_port()
-    process = subprocess.Popen(
-        ["node", "server/server.js"],
-        cwd=folder,
-        env={**os.environ, "PORT": str(port), "HOST": "127.0.0.1", "TZ": "UTC"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    errors = folder / "errors.txt"
+    with errors.open("w") as output:
+        process = subprocess.Popen(
+            ["node", "server/server.js"],
+            cwd=folder,
+            env={**os.environ, "PORT": str(port), "HOST": "127.0.0.1", "TZ": "UTC"},
+            stdout=subprocess.PIPE,
+            stderr=output,
+            text=True,
+        )
     try:
         assert process.stdout
         line = process.stdout.readline()
-        assert line.startswith("Listening"), "LoopBack did not start"
+        assert line.startswith("Listening"), errors.read_text()
         yield f"http://127.0.0.1:{port}/api"
     finally:
         process.terminate()

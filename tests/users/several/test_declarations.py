@@ -66,3 +66,17 @@ def test_a_rule_that_denies_calls_to_a_user_of_a_model_lets_no_service_start(
     folder = write_models({**MODELS, "shop": shop}, CONFIG)
 
     assert "shop.json: acls[0]: a single user of one of several" in problems(make_app, folder)
+
+
+@pytest.mark.parametrize(
+    ("own", "is_said"),
+    [({}, True), ({"owner": "customer"}, False), ({"ownerRelations": ["customer"]}, False)],
+)
+def test_a_relation_whose_users_own_no_rows_is_named(serve, caplog, own, is_said):
+    ticket = {**MODELS["ticket"], "acls": [rule("$owner")]}
+    del ticket["owner"]
+
+    serve({**MODELS, "ticket": {**ticket, **own}}, CONFIG)
+
+    said = "ticket.json: relations.staff: its users own no rows: $owner is the user to whom"
+    assert (said in caplog.text) == is_said
