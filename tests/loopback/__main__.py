@@ -1,10 +1,11 @@
-"""Move the application from a running LoopBack 3: `python -m tests.loopback [SOURCE...]`.
+"""Move applications from a running LoopBack 3: `python -m tests.loopback [NAME...]`.
 
-For each kind of database and for SQLite and PostgreSQL as targets: LoopBack is filled, its data is
-imported, `ostiary loopback compare` compares both services, the shadow proxy moves a path to the
-new one and back, the recorded calls are made at both, and so are those of a client with
-loopback-connector-remote. It needs node and npm, PostgreSQL and MariaDB, and takes some minutes.
-Prints a line for each; exits with 1 if anything differs.
+The library of tools, for each kind of database and for SQLite and PostgreSQL as targets: LoopBack
+is filled, its data is imported, `ostiary loopback compare` compares both services, the shadow proxy
+moves a path to the new one and back, the recorded calls are made at both, and so are those of a
+client with loopback-connector-remote. `shop`, with two models of users: the calls, whose tokens are
+those of LoopBack, and the ids the new ones. It needs node and npm, PostgreSQL and MariaDB, and
+takes some minutes. Prints a line for each; exits with 1 if anything differs.
 """
 
 import shutil

@@ -41,7 +41,7 @@ def running(folder: Path, *arguments: str, port: int, **variables: str) -> Itera
 
 
 def _wait_for(url: str, output: Path) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while True:
         try:
             requests.get(url, timeout=60)

@@ -47,7 +47,10 @@ class RuleSet(NamedTuple):
 
 def recorded_sets(world: World) -> list[RuleSet]:
     """Return the sets of rules for which LoopBack's decisions are recorded."""
-    given = [] if world.rules is None else [RuleSet(world.rules, all_calls(world))]
+    given = []
+    if world.rules is not None:
+        calls = [call for call in all_calls(world) if call.caller in world.first_callers]
+        given.append(RuleSet(world.rules, calls))
     return given + make_sets(world, SEED, world.sets)
 
 

@@ -12,7 +12,7 @@ from .cases import CALLS
 from .reasons import REASONS, reason
 from .recording import MISSING, PERMITTED, REFUSED, load
 from .replay import Replay, give, is_refused, responses
-from .worlds import ONE
+from .worlds import ONE, SEVERAL
 
 # Methods that are about the rows of one model, for which only its own rules count.
 READING = ("find", "findOne", "count", "findById", "exists")
@@ -36,26 +36,49 @@ def app(replay):
 # The second half takes its time beside the tests of processes.
 @pytest.mark.parametrize("part", [0, pytest.param(1, marks=pytest.mark.live)])
 def test_what_loopback_refuses_is_refused_and_what_it_lets_read_is_not(part, app):
-    allowed, refused = [], []
-
-    for rules, decisions in load(ONE)[part::PARTS]:
-        made = list(zip(rules.calls, decisions, strict=True))
-        made = [call for call in made if call[1] == REFUSED or may_read(rules, *call)]
-        answers = responses(ONE, app, rules, [call for call, _ in made])
-        for (call, decision), response in zip(made, answers, strict=True):
-            if decision == PERMITTED and is_refused(response):
-                refused.append((call, response.status, rules.models))
-            if decision == REFUSED and not is_refused(response) and not reason(ONE, call, response):
-                allowed.append((call, response.status, rules.models))
+    allowed, refused = compare(ONE, app, load(ONE)[part::PARTS], may_read)
 
     assert allowed == []
     assert refused == []
 
 
+def test_what_loopback_refuses_users_of_several_models_is_refused(sqlite_url, tmp_path):
+    settings = {"RELATION_PERMISSIONS": "parent", "DEFAULT_PERMISSION": "allow"}
+
+    with Replay(SEVERAL, sqlite_url, tmp_path, **settings).serving() as app:
+        allowed, refused = compare(SEVERAL, app, load(SEVERAL), reads)
+
+    assert allowed == []
+    assert refused == []
+
+
+def compare(world, app, recordings, is_made):
+    """Return the calls that are allowed or refused unlike in LoopBack 3, without a reason.
+
+    Of those that LoopBack permits, those of which `is_made` is true are made.
+    """
+    allowed, refused = [], []
+    for rules, decisions in recordings:
+        made = list(zip(rules.calls, decisions, strict=True))
+        made = [call for call in made if call[1] == REFUSED or is_made(rules, *call)]
+        answers = responses(world, app, rules, [call for call, _ in made])
+        for (call, decision), response in zip(made, answers, strict=True):
+            if decision == PERMITTED and is_refused(response):
+                refused.append((call, response.status, rules.models))
+            is_looser = decision == REFUSED and not is_refused(response)
+            if is_looser and not reason(world, call, response):
+                allowed.append((call, response.status, rules.models))
+    return allowed, refused
+
+
 def may_read(rules, call, decision):
     """Tell whether LoopBack permits a call that reads rows, by rules and not by its default."""
-    by_rules = "defaultPermission" in rules.models[call.model]
-    return decision == PERMITTED and call.method in READING and by_rules
+    return reads(rules, call, decision) and "defaultPermission" in rules.models[call.model]
+
+
+def reads(rules, call, decision):
+    """Tell whether LoopBack permits a call that reads rows."""
+    return decision == PERMITTED and call.method in READING
 
 
 def test_the_rules_of_the_parent_decide_on_relations_as_those_of_loopback_do(sqlite_url, tmp_path):

@@ -19,7 +19,7 @@ class World(NamedTuple):
     recorded: str
     # How many generated sets of rules are recorded.
     sets: int
-    # Rules for which all calls are recorded, too.
+    # Rules for which all calls by an anonymous caller and the first user of each model are recorded.
     rules: dict[str, Model] | None
     models: dict[str, Model]
     # The rows of each; those of users are the callers.
@@ -40,6 +40,11 @@ class World(NamedTuple):
     def callers(self) -> tuple[int | None, ...]:
         """The ids of the callers. None: anonymous."""
         return None, *(row["id"] for name in self.models_of_users for row in self.rows[name])
+
+    @property
+    def first_callers(self) -> set[int | None]:
+        """The id of the first user of each model, and None."""
+        return {None, *(self.rows[name][0]["id"] for name in self.models_of_users)}
 
     def owner_key(self, model: str) -> str:
         """Return the property of a row that says whose it is."""
@@ -143,7 +148,7 @@ ONE = World(
 # Customers, and the staff, of whom two have a role.
 SEVERAL = World(
     recorded="recorded-several.json",
-    sets=40,
+    sets=10,
     rules={
         "Customer": {"acls": [_allow("$owner", "__get__orders", "__create__orders")]},
         "Worker": {"acls": [_allow("clerk", "find", "findById"), _allow("$owner", "__get__notes")]},
