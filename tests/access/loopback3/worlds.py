@@ -19,7 +19,7 @@ class World(NamedTuple):
     recorded: str
     # How many generated sets of rules are recorded.
     sets: int
-    # Rules for which all calls by an anonymous caller and the first user of each model are recorded.
+    # Rules for which all calls by the first user of each model and by nobody are recorded, too.
     rules: dict[str, Model] | None
     models: dict[str, Model]
     # The rows of each; those of users are the callers.
