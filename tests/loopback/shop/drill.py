@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,12 @@ from tests.support.ports import free_port
 from .script import CALLS, SETUP, USERS
 
 APPLICATION = Path(__file__).parent / "application"
-SOURCE = SOURCES["mariadb"]
+SOURCE = replace(SOURCES["mariadb"], recordings=Path(__file__).parent / "recordings")
 # Foreign keys, by the model of users to which they lead.
 KEYS = {"customerId": "Customer", "staffId": "Staff", "clerkId": "Staff", "bossId": "Staff"}
 # Keys with the name of the model in another property.
 POLYMORPHIC = {"authorId": "authorType", "userId": "principalType"}
+NewIds = Mapping[str, Mapping[str, int]]
 # Calls that docs/compatibility.md says to differ, with both statuses.
 KNOWN = {
     # The rules of users decide on relations to users.
@@ -50,21 +52,30 @@ def move(target: str, folder: Path, server: str) -> tuple[str, list[str]]:
             failed = [answer for answer in before.run(SETUP) if answer["status"] >= 400]
             assert not failed, failed
             with restore(SOURCE, database.dump(), folder, server) as data:
-                command = ("loopback", "import", str(imported), "--data", data)
-                ostiary(project, *command, DATABASE_URL=url)
-                # A further import adds what is new: nothing.
-                ostiary(project, *command, DATABASE_URL=url)
-            new_ids = json.loads((project / FOLDER / FILE).read_text())
-            after = Client("", renumbered(before.kept, new_ids))
-            with running(project, "run", port=free_port(), DATABASE_URL=url) as new:
-                after.url = f"{new}/api"
-                answers = [named(client.run(CALLS), client.kept) for client in (before, after)]
-                number = sum(len(ids) for ids in new_ids.values())
-                said = f"{len(CALLS)} calls, {number} users with new ids"
-                return said, list(differences(*answers, KNOWN))
+                after, new_ids = import_and_call(imported, data, project, url, before.kept)
+            answers = named(before.run(CALLS), before.kept), named(*after)
+    number = sum(len(ids) for ids in new_ids.values())
+    return f"{len(CALLS)} calls, {number} users with new ids", list(differences(*answers, KNOWN))
 
 
-def renumbered(kept: Mapping[str, Any], new_ids: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+def import_and_call(
+    imported: Path, data: str, project: Path, url: str, kept: Mapping[str, Any]
+) -> tuple[tuple[list[Answer], dict[str, Any]], NewIds]:
+    """Import the shop, serve it, and make the calls with what clients of LoopBack have kept.
+
+    Returns the answers with what the client has kept then, and the new ids.
+    """
+    command = ("loopback", "import", str(imported), "--data", data)
+    ostiary(project, *command, DATABASE_URL=url)
+    # A further import adds what is new: nothing.
+    ostiary(project, *command, DATABASE_URL=url)
+    new_ids = json.loads((project / FOLDER / FILE).read_text())
+    with running(project, "run", port=free_port(), DATABASE_URL=url) as new:
+        client = Client(f"{new}/api", renumbered(kept, new_ids))
+        return (client.run(CALLS), client.kept), new_ids
+
+
+def renumbered(kept: Mapping[str, Any], new_ids: NewIds) -> dict[str, Any]:
     """Return what a client has kept, with the new ids of users."""
     new = {
         user: new_ids[model].get(str(kept[user]), kept[user])
