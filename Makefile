@@ -48,7 +48,7 @@ coverage: $(VENV)/.installed-dev ## run both kinds and require that 95 % of the 
 drills: $(VENV)/.installed-dev ## break things under load: kills, full disks, lost servers; a quarter of an hour (NAMES=...)
 	$(BIN)/python -m tests.drills $(NAMES)
 
-migration-drill: $(VENV)/.installed-dev ## move an application from a running LoopBack 3, which needs node; minutes (NAMES=...)
+migration-drill: $(VENV)/.installed-dev ## move applications from a running LoopBack 3, which needs node; minutes (NAMES=...)
 	$(BIN)/python -m tests.loopback $(NAMES)
 
 lint: $(VENV)/.installed-dev ## check style, types and the import rules

@@ -1,6 +1,6 @@
 """Reading the folder of models: which have rows, and which ones are users."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -142,16 +142,19 @@ def read_folder(app: Flask, folder: Path) -> Models:
         for merged in served
         if merged.root == USER and merged is not chosen
     }
+    of_users = [definition.name for definition in models.of_users]
     for definition in models.with_users:
-        _read_permissions(definition, app.config)
+        _read_permissions(definition, of_users, app.config)
     return models
 
 
-def _read_permissions(definition: Definition, settings: Settings) -> None:
+def _read_permissions(
+    definition: Definition, of_users: Collection[str], settings: Settings
+) -> None:
     """Set what a model allows: the rules of its file, and whether calls are allowed without one."""
     if definition.allows_by_default is None:
         definition.allows_by_default = settings["DEFAULT_PERMISSION"] == ALLOW
-    definition.rules = read_rules(definition, FORMS[settings["ID_TYPE"]])
+    definition.rules = read_rules(definition, FORMS[settings["ID_TYPE"]], of_users)
 
 
 def _public_roles(config: Declaration) -> frozenset[str]:

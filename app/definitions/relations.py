@@ -12,7 +12,7 @@ from .definition import Definition
 from .embedded import HELD, hold
 from .polymorphic import PolymorphicRelations
 from .related_models import KEY_TYPES, USERS, ForeignKeys, RelatedModel, RelatedModels
-from .rules import may_be_owner, owner_property
+from .rules import has_owner_rules, may_be_owner, owner_property, owner_relations
 from .through import ManyToMany
 
 BOTH_MANY = "hasAndBelongsToMany"
@@ -179,6 +179,7 @@ class Relations:
             return None
         name = owner_property(definition, to_users)
         if name in to_users.values():
+            _warn_of_other_owners(definition, links, to_users, str(name))
             return definition.column_of(str(name))
         return None if name is None or to_users else self._owner_key(definition, name)
 
@@ -199,6 +200,21 @@ class Relations:
             return None
         own, users = self._models.of(definition), self._models[USERS]
         return self._keys.add(own, name, users, definition.source.declared)
+
+
+def _warn_of_other_owners(
+    definition: Definition, links: Mapping[str, Relation], to_users: Mapping[str, str], owner: str
+) -> None:
+    """Warn of relations to users of another model than the owners, who own rows in LoopBack 3."""
+    if not definition.owner and has_owner_rules(definition):
+        named = owner_relations(definition, to_users)
+        target = next(links[name].target for name, key in to_users.items() if key == owner)
+        for name in named:
+            if links[name].target != target:
+                definition.relations[name].warn(
+                    f"its users own no rows: $owner is the user to whom {owner} refers; `owner` may"
+                    " name another relation"
+                )
 
 
 def _has_names(relation: Declaration) -> bool:

@@ -17,15 +17,21 @@ from .definition import Definition, PlacedRule
 # LoopBack 3's types of principals that no caller ever has.
 OTHER_PRINCIPALS = ("APP", "APPLICATION", "SCOPE")
 KEYS = ("principalType", "principalId", "permission", "accessType", "property")
+# The `principalType` of rules for single users. With several models of users, LoopBack 3 ignores
+# it, and takes the name of one of them.
+SINGLE_USER = "USER"
 # Properties that LoopBack 3 recognizes by name as the owner of a row, before any relation.
 OWNER_NAME = "owner"
 OWNER_PROPERTIES = ("userId", OWNER_NAME)
 
 
-def read_rules(definition: Definition, id_form: IdForm) -> list[PlacedRule]:
-    """Return the rules of a model with their declarations; method names are not checked."""
+def read_rules(definition: Definition, id_form: IdForm, users: Collection[str]) -> list[PlacedRule]:
+    """Return the rules of a model with their declarations; method names are not checked.
+
+    `users` are the names of the models of users.
+    """
     default = "ALLOW" if definition.allows_by_default else "DENY"
-    rules = [(declared, _read(declared, default, id_form)) for declared in definition.acls]
+    rules = [(declared, _read(declared, default, id_form, users)) for declared in definition.acls]
     return [PlacedRule(declared, rule) for declared, rule in rules if rule is not None]
 
 
@@ -42,7 +48,9 @@ def applicable_rules(definition: Definition, methods: Mapping[str, bool]) -> lis
     return rules
 
 
-def _read(declared: Declaration, default: str, id_form: IdForm) -> Rule | None:
+def _read(
+    declared: Declaration, default: str, id_form: IdForm, users: Collection[str]
+) -> Rule | None:
     if not isinstance(declared.value, Mapping):
         declared.add("must be an object")
         return None
@@ -51,7 +59,10 @@ def _read(declared: Declaration, default: str, id_form: IdForm) -> Rule | None:
     if "principalType" not in given:
         declared.add("has no principalType, which is ROLE or USER")
         return None
-    if reason := _ineffective(given):
+    if len(users) > 1 and given["principalType"] in users and given.get("permission") == "DENY":
+        declared.add("a single user of one of several models cannot be denied a call: use a role")
+        return None
+    if reason := _ineffective(given, users):
         declared.warn(f"is without effect: {reason}")
         return None
     if "permission" not in given:
@@ -71,8 +82,10 @@ def _parse(
         return None
 
 
-def _ineffective(declared: JsonObject) -> str:
+def _ineffective(declared: JsonObject, users: Collection[str]) -> str:
     """Return why a rule of LoopBack 3 applies to no call here; empty if it does."""
+    if len(users) > 1 and declared["principalType"] in (SINGLE_USER, *users):
+        return "there are several models of users: give the user a role"
     if (kind := declared.get("principalType")) in OTHER_PRINCIPALS:
         return f"there are no principals of the type {kind}"
     return "nothing is replicated" if declared.get("accessType") == "REPLICATE" else ""
@@ -159,16 +172,20 @@ def owner_property(definition: Definition, to_users: Mapping[str, str]) -> str |
     """
     if definition.owner:
         return to_users.get(definition.owner)
-    named = definition.owner_relations
-    keys = _guessed(definition, to_users) if named is False else _named(named, to_users)
+    named = owner_relations(definition, to_users)
+    keys = _guessed(definition, to_users) if definition.owner_relations is False else named.values()
     return next(iter(keys), None)
 
 
-def _named(relations: list[str] | bool, to_users: Mapping[str, str]) -> Iterable[str]:
-    """Return the keys of the relations that `ownerRelations` names, or of all."""
-    if isinstance(relations, bool):
-        return to_users.values()
-    return [key for name, key in to_users.items() if name in relations]
+def owner_relations(definition: Definition, to_users: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the keys of relations to users by which rows may have owners, by relation.
+
+    They are those that `ownerRelations` names, or all.
+    """
+    named = definition.owner_relations
+    if isinstance(named, bool):
+        return to_users
+    return {name: key for name, key in to_users.items() if name in named}
 
 
 def _guessed(definition: Definition, to_users: Mapping[str, str]) -> Iterable[str]:
@@ -176,7 +193,7 @@ def _guessed(definition: Definition, to_users: Mapping[str, str]) -> Iterable[st
     known = {*definition.properties, definition.id.name}
     if by_name := [name for name in OWNER_PROPERTIES if name in known]:
         return by_name
-    return to_users.values() if _has_rules(definition) or len(to_users) == 1 else ()
+    return to_users.values() if has_owner_rules(definition) or len(to_users) == 1 else ()
 
 
 def may_be_owner(definition: Definition, name: str) -> bool:
@@ -186,8 +203,9 @@ def may_be_owner(definition: Definition, name: str) -> bool:
     """
     is_text = name == OWNER_NAME and definition.type_of(name) == "string"
     ruled_by_settings = definition.plural in (current_app.config["ACLS"] or ())
-    return not is_text and (ruled_by_settings or _has_rules(definition))
+    return not is_text and (ruled_by_settings or has_owner_rules(definition))
 
 
-def _has_rules(definition: Definition) -> bool:
+def has_owner_rules(definition: Definition) -> bool:
+    """Return True if a model has rules for owners."""
     return any(rule.principal == OWNER for _, rule in definition.rules)

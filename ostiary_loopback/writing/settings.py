@@ -71,7 +71,7 @@ def read_settings(application: Application, redirects: Sequence[str]) -> Setting
     notes: list[str] = []
     found = [Setting(*usual) for usual in USUAL]
     found += _open_by_default(application, notes)
-    found += _root(application)
+    found += _root(application, notes)
     found += _users_path(application)
     found.append(_id_type(application))
     found += _limit(application)
@@ -117,9 +117,14 @@ def _open_by_default(application: Application, notes: list[str]) -> Iterator[Set
         yield Setting("RELATION_PERMISSIONS", "parent", reason)
 
 
-def _root(application: Application) -> Iterator[Setting]:
+def _root(application: Application, notes: list[str]) -> Iterator[Setting]:
     root = application.config.get("restApiRoot")
-    if isinstance(root, str) and root.rstrip("/") != "/api":
+    if root in ("", "/"):
+        notes.append(
+            "REST_API_ROOT stays /api, as config.json: restApiRoot is /, where pages are served:"
+            " let a proxy in front of the service add /api to the paths of clients"
+        )
+    elif isinstance(root, str) and root.rstrip("/") != "/api":
         yield Setting("REST_API_ROOT", root.rstrip("/"), "config.json: restApiRoot")
 
 

@@ -1,30 +1,27 @@
-"""Move the application from a running LoopBack 3: `python -m tests.loopback [SOURCE...]`.
+"""Move applications from a running LoopBack 3: `python -m tests.loopback [NAME...]`.
 
-For each kind of database and for SQLite and PostgreSQL as targets: LoopBack is filled, its data is
-imported, `ostiary loopback compare` compares both services, the shadow proxy moves a path to the
-new one and back, the recorded calls are made at both, and so are those of a client with
-loopback-connector-remote. It needs node and npm, PostgreSQL and MariaDB, and takes some minutes.
-Prints a line for each; exits with 1 if anything differs.
+The library of tools, for each kind of database and for SQLite and PostgreSQL as targets: LoopBack
+is filled, its data is imported, `ostiary loopback compare` compares both services, the shadow proxy
+moves a path to the new one and back, the recorded calls are made at both, and so are those of a
+client with loopback-connector-remote. `shop`, with two models of users: the calls, whose tokens are
+those of LoopBack, and the ids the new ones. It needs node and npm, PostgreSQL and MariaDB, and
+takes some minutes. Prints a line for each; exits with 1 if anything differs.
 """
 
-import json
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import requests
 
-from app.testing.databases import create_postgres_database
 from tests.support.ports import free_port
 from tests.support.postgres import postgres_server
 
 from .client import Client
+from .commands import compare, database_url, ostiary, running
 from .comparison import differences, documented
 from .geocoder import serve_geocoder
 from .loopback3 import copy_application, run_loopback
@@ -32,62 +29,11 @@ from .remote import KNOWN, run_remote_client
 from .replay import WRITTEN
 from .restored import restore
 from .script import CALLS, SETUP
+from .shop import drill as shop
 from .sources import DATA_SOURCES, SOURCES, Source
 
-ROOT = Path(__file__).parents[2]
 # A member, and one who may read all of them.
 CALLERS = ("ada", "librarian")
-OSTIARY = [sys.executable, "-m", "ostiary"]
-ENVIRONMENT = {
-    "PYTHONPATH": str(ROOT),
-    "APP_PASSWORD_HASH": '{"time_cost": 1, "memory_cost": 8}',
-    "APP_THROTTLE_ENABLED": "false",
-    "WEB_CONCURRENCY": "1",
-}
-
-
-@contextmanager
-def running(folder: Path, *arguments: str, port: int, **variables: str) -> Iterator[str]:
-    """Run a command that serves; yields its address once it answers."""
-    with (folder / "output.txt").open("a") as output:
-        environment = {**os.environ, **ENVIRONMENT, **variables, "PORT": str(port)}
-        process = subprocess.Popen(
-            [*OSTIARY, *arguments], cwd=folder, env=environment, stdout=output, stderr=output
-        )
-    url = f"http://127.0.0.1:{port}"
-    try:
-        _wait_for(url, folder / "output.txt")
-        yield url
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def _wait_for(url: str, output: Path) -> None:
-    deadline = time.monotonic() + 30
-    while True:
-        try:
-            requests.get(url, timeout=60)
-        except requests.ConnectionError:
-            assert time.monotonic() < deadline, output.read_text()
-            time.sleep(0.1)
-        else:
-            return
-
-
-def ostiary(project: Path, *arguments: str, check: bool = True, **variables: str) -> str:
-    """Run a command in a project; return what it prints."""
-    environment = {**os.environ, **ENVIRONMENT, **variables}
-    done = subprocess.run(
-        [*OSTIARY, *arguments],
-        cwd=project,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0 or not check, done.stdout + done.stderr
-    return done.stdout
 
 
 def move(source: Source, target: str, folder: Path, server: str) -> tuple[str, list[str]]:
@@ -99,9 +45,7 @@ def move(source: Source, target: str, folder: Path, server: str) -> tuple[str, l
     # What is imported has the settings of the real connector, in place of MongoDB's too.
     imported = folder / "imported"
     project.mkdir()
-    url = f"sqlite:///{project}/moved.sqlite"
-    if target == "postgresql":
-        url = create_postgres_database(server, "ostiary_migration_drill")
+    url = database_url(target, project, server)
     with serve_geocoder() as geocoder, source.run(application) as database:
         copy_application(application, source.ids, database.settings, geocoder)
         copy_application(imported, source.ids, DATA_SOURCES[source.name], geocoder)
@@ -118,7 +62,7 @@ def move(source: Source, target: str, folder: Path, server: str) -> tuple[str, l
                 ostiary(project, *command, DATABASE_URL=url)
             with running(project, "run", port=free_port(), DATABASE_URL=url) as new:
                 kept, api = dict(client.kept), f"{new}/api"
-                compared, found = _compared(project, old, api, kept)
+                compared, found = compare(project, old, api, kept, CALLERS)
                 found += _shadowed(project, old, api)
                 clients = Client(old, dict(kept)), Client(api, kept)
                 found += differences(*(client.run(CALLS) for client in clients), documented())
@@ -126,19 +70,6 @@ def move(source: Source, target: str, folder: Path, server: str) -> tuple[str, l
                 found += differences(*remote, KNOWN)
                 numbers = len(CALLS), len(remote[0]), compared
                 return "{} calls, {} by the connector, {} compared".format(*numbers), found
-
-
-def _compared(project: Path, old: str, new: str, kept: Mapping[str, str]) -> tuple[int, list[str]]:
-    """Compare by the command; return the number of calls, and the undocumented differences."""
-    command = ["loopback", "compare", "--old", old, "--new", new, "--rate", "1000", "--json"]
-    callers = [option for name in CALLERS for option in ("--token", name)]
-    tokens = {f"TOKEN_{name.upper()}": kept[f"token of {name}"] for name in CALLERS}
-    report = json.loads(ostiary(project, *command, *callers, check=False, **tokens))
-    return report["compared"], [
-        "{difference} in {calls} calls, such as {example}: {place}: {old}, {new}".format(**row)
-        for row in report["differences"]
-        if not row["documented"]
-    ]
 
 
 def _shadowed(project: Path, old: str, new: str) -> list[str]:
@@ -158,15 +89,15 @@ def _shadowed(project: Path, old: str, new: str) -> list[str]:
 
 def main() -> int:
     status = 0
+    drills = {name: partial(move, source) for name, source in SOURCES.items()} | {"shop": shop.move}
     with postgres_server() as server:
-        for name in sys.argv[1:] or SOURCES:
+        for name in sys.argv[1:] or drills:
             for target in ("sqlite", "postgresql"):
                 with tempfile.TemporaryDirectory() as folder:
-                    done, found = move(SOURCES[name], target, Path(folder), server)
+                    done, found = drills[name](target, Path(folder), server)
                 status |= bool(found)
                 result = "\n  ".join(["differs" if found else "same", *found])
-                line = f"{name:<12}{SOURCES[name].ids:<10}{target:<12}{done}: {result}"
-                sys.stdout.write(f"{line}\n")
+                sys.stdout.write(f"{name:<12}{target:<12}{done}: {result}\n")
                 sys.stdout.flush()
     return status
 

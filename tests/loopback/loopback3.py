@@ -48,13 +48,17 @@ exports.initialize = function(dataSource, callback) {
 
 
 def copy_application(
-    folder: Path, ids: str, db: Mapping[str, Any], geocoder: str | None = None
+    folder: Path,
+    ids: str,
+    db: Mapping[str, Any],
+    geocoder: str | None = None,
+    source: Path = APPLICATION,
 ) -> None:
-    """Copy the application, with ids of this kind and these settings of its database.
+    """Copy an application, with ids of this kind and these settings of its database.
 
     `ids` is `integer`, `uuid` or `objectid`, those that MongoDB gives.
     """
-    shutil.copytree(APPLICATION, folder, ignore=shutil.ignore_patterns("node_modules"))
+    shutil.copytree(source, folder, ignore=shutil.ignore_patterns("node_modules"))
     (folder / "files").mkdir()
     local = {"db": {"name": "db", **db}}
     if geocoder:
@@ -89,17 +93,20 @@ def run_loopback(folder: Path) -> Iterator[str]:
         connector.write_text(OBJECT_IDS)
         (folder / "server" / "boot" / "a-tables.js").write_text(MAKE_TABLES)
     port = free_port()
-    process = subprocess.Popen(
-        ["node", "server/server.js"],
-        cwd=folder,
-        env={**os.environ, "PORT": str(port), "HOST": "127.0.0.1", "TZ": "UTC"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    errors = folder / "errors.txt"
+    with errors.open("w") as output:
+        process = subprocess.Popen(
+            ["node", "server/server.js"],
+            cwd=folder,
+            env={**os.environ, "PORT": str(port), "HOST": "127.0.0.1", "TZ": "UTC"},
+            stdout=subprocess.PIPE,
+            stderr=output,
+            text=True,
+        )
     try:
         assert process.stdout
         line = process.stdout.readline()
-        assert line.startswith("Listening"), "LoopBack did not start"
+        assert line.startswith("Listening"), errors.read_text()
         yield f"http://127.0.0.1:{port}/api"
     finally:
         process.terminate()

@@ -39,14 +39,15 @@ class Source:
     # The file of its dump.
     file: str
     run: Callable[[Path], AbstractContextManager[Running]]
+    recordings: Path = RECORDINGS
 
     @property
     def dump(self) -> Path:
-        return RECORDINGS / self.name / self.file
+        return self.recordings / self.name / self.file
 
     @property
     def answers(self) -> Path:
-        return RECORDINGS / self.name / "answers.json"
+        return self.recordings / self.name / "answers.json"
 
 
 @contextmanager

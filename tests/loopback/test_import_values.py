@@ -280,3 +280,12 @@ def test_a_relation_to_a_model_in_another_case_has_no_calls(tmp_path):
     assert "relations.shelf has no calls: it leads to Shelf here" in output
     assert created.json == {"id": 1, "shelfId": 1, "rackId": 1}
     assert answers == [404, 200]
+
+
+def test_an_application_at_the_root_is_served_at_api_and_the_output_says_so(tmp_path):
+    files = {"server/config.json": {"restApiRoot": "/"}}
+
+    project, output = import_application(tmp_path, files=files)
+
+    assert "REST_API_ROOT" not in (project / "config.py").read_text()
+    assert "REST_API_ROOT stays /api, as config.json: restApiRoot is /" in output

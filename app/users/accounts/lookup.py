@@ -64,8 +64,9 @@ def list_users(principal_type: str | None = None) -> list[User]:
     return list(db.session.scalars(found))
 
 
-def list_role_holders() -> list[tuple[str, Id, str, str | None]]:
-    """Return the holders of roles: the role's name, and the user's id, email and realm."""
-    holders = select(Role.name, User.id, User.email, func.nullif(User.realm, ""))
+def list_role_holders() -> list[tuple[str, Id, str, str | None, str]]:
+    """Return the holders of roles: the role's name, and the user's id, email, realm and model."""
+    realm = func.nullif(User.realm, "")
+    holders = select(Role.name, User.id, User.email, realm, User.principal_type)
     holders = holders.join_from(Role, RoleMapping).join(User, User.id == RoleMapping.user_id)
     return [tuple(row) for row in db.session.execute(holders.order_by(Role.name, User.id))]

@@ -7,6 +7,7 @@ from app.commands import CommandGroup, json_option, print_rows
 from app.users.accounts import lookup
 from app.users.models import User
 from app.users.sessions import tokens as access_tokens
+from app.users.user_models import has_several, user_models
 
 from .arguments import check_roles, user_argument, warning_of_last_admin
 
@@ -42,8 +43,14 @@ def revoke_role(user: User, role: str) -> None:
 @json_option
 def list_roles(as_json: bool) -> None:
     """List who holds which role."""
-    names = ("role", "userId", "email", "realm")
-    print_rows(names, lookup.list_role_holders(), as_json)
+    names: tuple[str, ...] = ("role", "userId", "email", "realm")
+    holders = lookup.list_role_holders()
+    if has_several():
+        names = (*names, "model")
+        rows = [(*row, user_models.current[type_].name) for *row, type_ in holders]
+    else:
+        rows = [tuple(row) for *row, _ in holders]
+    print_rows(names, rows, as_json)
 
 
 @tokens.command("purge")

@@ -1,82 +1,15 @@
-"""Generated sets of access rules for three models, and calls of them."""
+"""Generated sets of access rules for the models of a world, and calls of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
+from .worlds import IDS, Model, World
+
 SEED = 20
-SETS = 200
 CALLS = 48
 
-# The callers, of whom two have a role. None: anonymous.
-ADA, BOB, CLERK, ADMIN = 1, 2, 3, 4
-CALLERS = (None, ADA, BOB, CLERK, ADMIN)
-ROLES = {"clerk": CLERK, "admin": ADMIN}
-# Rows of Ada and of Bob, one of nobody, and none. Users have the ids of the callers.
-IDS = (1, 2, 3, 9)
-
 Rules = list[dict[str, Any]]
-Model = dict[str, Any]
-
-# The models without rules, and the rows of each, whose links are those of Order.tags.
-MODELS: dict[str, Model] = {
-    "Customer": {
-        "base": "User",
-        "relations": {
-            "orders": {"type": "hasMany", "model": "Order", "foreignKey": "customerId"},
-            "badge": {"type": "hasOne", "model": "Tag", "foreignKey": "customerId"},
-            "labels": {
-                "type": "hasMany",
-                "model": "Tag",
-                "through": "Order",
-                "foreignKey": "customerId",
-                "keyThrough": "tagId",
-            },
-        },
-    },
-    "Order": {
-        "base": "PersistedModel",
-        "properties": {"name": "string"},
-        "relations": {
-            "customer": {"type": "belongsTo", "model": "Customer", "foreignKey": "customerId"},
-            "tag": {"type": "belongsTo", "model": "Tag", "foreignKey": "tagId"},
-            "tags": {"type": "hasAndBelongsToMany", "model": "Tag"},
-        },
-    },
-    "Tag": {
-        "base": "PersistedModel",
-        "properties": {"name": "string"},
-        "relations": {
-            "customer": {"type": "belongsTo", "model": "Customer", "foreignKey": "customerId"},
-            "orders": {"type": "hasAndBelongsToMany", "model": "Order"},
-        },
-    },
-}
-ROWS: dict[str, list[Model]] = {
-    "Customer": [
-        {"id": ADA, "email": "ada@example.com"},
-        {"id": BOB, "email": "bob@example.com"},
-        {"id": CLERK, "email": "clerk@example.com"},
-        {"id": ADMIN, "email": "admin@example.com"},
-    ],
-    "Tag": [
-        {"id": 1, "name": "hers", "customerId": ADA},
-        {"id": 2, "name": "his", "customerId": BOB},
-        {"id": 3, "name": "nobody's"},
-    ],
-    "Order": [
-        {"id": 1, "name": "hers", "customerId": ADA, "tagId": 1},
-        {"id": 2, "name": "his", "customerId": BOB, "tagId": 2},
-        {"id": 3, "name": "nobody's", "tagId": 3},
-    ],
-    "OrderTag": [
-        {"orderId": 1, "tagId": 1},
-        {"orderId": 1, "tagId": 2},
-        {"orderId": 2, "tagId": 2},
-        {"orderId": 3, "tagId": 3},
-    ],
-}
-
 METHODS = (
     *("create", "find", "findOne", "count", "findById", "exists", "patchAttributes"),
     *("replaceById", "deleteById", "patchOrCreate", "replaceOrCreate", "upsertWithWhere"),
@@ -86,14 +19,6 @@ USER_METHODS = (
     *("login", "logout", "verify", "confirm", "resetPassword", "changePassword", "setPassword"),
     "__get__accessTokens",
 )
-OF_ONE = ("get", "create", "update", "destroy")
-OF_MANY = ("get", "create", "delete", "count", "findById", "updateById", "destroyById")
-OF_LINKS = (*OF_MANY, "link", "unlink", "exists")
-RELATED = {
-    "Customer": {"orders": OF_MANY, "badge": OF_ONE, "labels": OF_LINKS},
-    "Order": {"customer": ("get",), "tag": ("get",), "tags": OF_LINKS},
-    "Tag": {"customer": ("get",), "orders": OF_LINKS},
-}
 # Names that LoopBack 3 has for methods, or might seem to have, which rules cannot use.
 OTHER_NAMES = (
     *("upsert", "updateOrCreate", "updateAttributes", "destroyById", "removeById", "update"),
@@ -120,22 +45,36 @@ class RuleSet(NamedTuple):
     calls: list[Call]
 
 
-def make_sets(seed: int = SEED, sets: int = SETS, calls: int = CALLS) -> list[RuleSet]:
+def recorded_sets(world: World) -> list[RuleSet]:
+    """Return the sets of rules for which LoopBack's decisions are recorded."""
+    given = []
+    if world.rules is not None:
+        calls = [call for call in all_calls(world) if call.caller in world.first_callers]
+        given.append(RuleSet(world.rules, calls))
+    return given + make_sets(world, SEED, world.sets)
+
+
+def make_sets(world: World, seed: int, sets: int) -> list[RuleSet]:
     """Return sets of rules with calls, for a seed always the same."""
     # Python promises the same numbers from `random` alone, for all its versions.
     choose = Chooser(Random(seed).random)
-    every_call = [
-        Call(caller, model, *call)
-        for model in MODELS
-        for call in _calls(model)
-        for caller in CALLERS
-    ]
+    every_call = all_calls(world)
     return [
         RuleSet(
-            {model: _settings(choose, model) for model in MODELS},
-            [choose.one(every_call) for _ in range(calls)],
+            {model: _settings(choose, world, model) for model in world.models},
+            [choose.one(every_call) for _ in range(CALLS)],
         )
         for _ in range(sets)
+    ]
+
+
+def all_calls(world: World) -> list[Call]:
+    """Return every call of the models by every caller."""
+    return [
+        Call(caller, model, *call)
+        for model in world.models
+        for call in _calls(world, model)
+        for caller in world.callers
     ]
 
 
@@ -158,13 +97,13 @@ class Chooser:
         return self.one([key for key, weight in weights.items() for _ in range(weight)])
 
 
-def _settings(choose: Chooser, model: str) -> Model:
+def _settings(choose: Chooser, world: World, model: str) -> Model:
     default = choose.weighted({"ALLOW": 5, "DENY": 3, None: 2})
     settings = {} if default is None else {"defaultPermission": default}
     acls: Rules = []
     if choose.weighted({True: 5, False: 5}):
         acls.append(_of("ROLE", "$everyone", "DENY"))
-    acls += [_rule(choose, model) for _ in range(choose.one(range(6)))]
+    acls += [_rule(choose, world, model) for _ in range(choose.one(range(6)))]
     return {**settings, "acls": acls}
 
 
@@ -173,7 +112,7 @@ def _of(kind: str, principal: str, permission: str | None) -> dict[str, Any]:
     return {name: value for name, value in rule.items() if value is not None}
 
 
-PRINCIPALS = {
+ROLES = {
     ("ROLE", "$everyone"): 6,
     ("ROLE", "$authenticated"): 6,
     ("ROLE", "$unauthenticated"): 3,
@@ -182,24 +121,23 @@ PRINCIPALS = {
     ("ROLE", "admin"): 1,
     ("ROLE", "nobody"): 1,
     ("ROLE", "$related"): 1,
-    ("USER", "1"): 2,
-    ("USER", "2"): 2,
-    ("APP", "1"): 1,
 }
+APPLICATIONS = {("APP", "1"): 1}
 PERMISSIONS = {"ALLOW": 24, "DENY": 12, "AUDIT": 2, "ALARM": 2, None: 1}
 ACCESS = {None: 8, "*": 2, "READ": 3, "WRITE": 3, "EXECUTE": 2}
 
 
-def _rule(choose: Chooser, model: str) -> dict[str, Any]:
-    rule = _of(*choose.weighted(PRINCIPALS), choose.weighted(PERMISSIONS))
+def _rule(choose: Chooser, world: World, model: str) -> dict[str, Any]:
+    principal = choose.weighted({**ROLES, **world.users, **APPLICATIONS})
+    rule = _of(*principal, choose.weighted(PERMISSIONS))
     access = choose.weighted(ACCESS)
-    property_ = _property(choose, model)
+    property_ = _property(choose, world, model)
     return rule | ({"accessType": access} if access else {}) | property_
 
 
-def _property(choose: Chooser, model: str) -> dict[str, Any]:
-    names = [*METHODS, *_relation_methods(model)]
-    if model == "Customer":
+def _property(choose: Chooser, world: World, model: str) -> dict[str, Any]:
+    names = [*METHODS, *_relation_methods(world, model)]
+    if model in world.models_of_users:
         names += USER_METHODS
     kind = choose.weighted({"all": 6, "one": 6, "list": 6, "other": 2, "odd": 1})
     if kind == "all":
@@ -213,30 +151,33 @@ def _property(choose: Chooser, model: str) -> dict[str, Any]:
     return {"property": choose.one([["*"], [], "", ["*", choose.one(names)], "nothing"])}
 
 
-def _relation_methods(model: str) -> list[str]:
+def _relation_methods(world: World, model: str) -> list[str]:
     return [
-        f"__{method}__{relation}" for relation, kinds in RELATED[model].items() for method in kinds
+        f"__{method}__{relation}"
+        for relation, kinds in world.related[model].items()
+        for method in kinds
     ]
 
 
-def _calls(model: str) -> Iterator[tuple[Any, ...]]:
+def _calls(world: World, model: str) -> Iterator[tuple[Any, ...]]:
     """Yield the method, verb, path and body of each call of a model."""
-    path = f"/{model}s"
-    yield from _of_the_collection(model, path)
+    path, is_of_users = f"/{model}s", model in world.models_of_users
+    bodies = (NEW, {"username": "new"}) if is_of_users else ({"name": "new"},) * 2
+    yield from _of_the_collection(path, *bodies)
     for row_id in IDS:
-        yield from _of_a_row(model, path, row_id)
-        for relation, methods in RELATED[model].items():
+        yield from _of_a_row(f"{path}/{row_id}", *bodies)
+        for relation, methods in world.related[model].items():
             for method, call in _of_a_relation(f"{path}/{row_id}/{relation}", methods):
                 yield f"__{method}__{relation}", *call
-    if model == "Customer":
+    if is_of_users:
         yield from _of_users(path)
 
 
 NEW = {"email": "new@example.com", "password": "correct horse battery"}
 
 
-def _of_the_collection(model: str, path: str) -> Iterator[tuple[Any, ...]]:
-    new, change = _bodies(model)
+def _of_the_collection(path: str, new: Model, change: Model) -> Iterator[tuple[Any, ...]]:
+    """Yield the calls without the id of a row; `new` and `change` are bodies."""
     yield "create", "POST", path, new
     yield "create", "POST", path, [new]
     yield "create", "POST", path, {**new, "id": 1}
@@ -255,20 +196,14 @@ def _of_the_collection(model: str, path: str) -> Iterator[tuple[Any, ...]]:
         yield "updateAll", "POST", f"{path}/update?{where}", change
 
 
-def _bodies(model: str) -> tuple[Model, Model]:
-    """Return the body of a new row, and that of a change."""
-    return (NEW, {"username": "new"}) if model == "Customer" else ({"name": "new"},) * 2
-
-
-def _of_a_row(model: str, path: str, row_id: int) -> Iterator[tuple[Any, ...]]:
-    new, change = _bodies(model)
-    yield "findById", "GET", f"{path}/{row_id}"
-    yield "exists", "HEAD", f"{path}/{row_id}"
-    yield "exists", "GET", f"{path}/{row_id}/exists"
-    yield "patchAttributes", "PATCH", f"{path}/{row_id}", change
-    yield "replaceById", "PUT", f"{path}/{row_id}", new
-    yield "replaceById", "POST", f"{path}/{row_id}/replace", new
-    yield "deleteById", "DELETE", f"{path}/{row_id}"
+def _of_a_row(path: str, new: Model, change: Model) -> Iterator[tuple[Any, ...]]:
+    yield "findById", "GET", path
+    yield "exists", "HEAD", path
+    yield "exists", "GET", f"{path}/exists"
+    yield "patchAttributes", "PATCH", path, change
+    yield "replaceById", "PUT", path, new
+    yield "replaceById", "POST", f"{path}/replace", new
+    yield "deleteById", "DELETE", path
 
 
 def _of_a_relation(path: str, methods: Sequence[str]) -> Iterator[tuple[str, tuple[Any, ...]]]:

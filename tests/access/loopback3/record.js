@@ -20,8 +20,8 @@ async function main() {
   const {models, rows, roles, sets} = JSON.parse(fs.readFileSync(0, 'utf8'));
   const decisions = [];
   for (const set of sets) {
-    const {app, db} = makeApp(models, set.models);
-    await fill(app, db, rows, roles);
+    const {app, db, users, Token} = makeApp(models, set.models);
+    await fill(app, db, users, Token, rows, roles);
     decisions.push(await decide(app, db, set.calls));
   }
   process.stdout.write(JSON.stringify(decisions), () => process.exit());
@@ -35,26 +35,42 @@ function makeApp(models, settings) {
   for (const name of ['ACL', 'Role', 'RoleMapping', 'User']) {
     app.model(app.registry.getModel(name), {dataSource: db, public: false});
   }
+  const users = Object.keys(models).filter((name) => models[name].base === 'User');
+  const hasSeveral = users.length > 1;
+  // Only of a model of one's own can the user be of several models.
+  const polymorphic = {foreignKey: 'userId', discriminator: 'principalType'};
+  const Token = hasSeveral ? app.registry.createModel({
+    name: 'Session',
+    base: 'AccessToken',
+    relations: {
+      user: {type: 'belongsTo', idName: 'id', polymorphic: {...polymorphic, idType: 'number'}},
+    },
+  }) : app.registry.getModel('AccessToken');
   for (const [name, declared] of Object.entries(models)) {
     const {properties, base, ...options} = declared;
+    if (hasSeveral && users.includes(name)) {
+      const accessTokens = {type: 'hasMany', model: Token.modelName, polymorphic};
+      options.relations = {...options.relations, accessTokens};
+    }
     app.model(app.registry.createModel({
       ...options, name, base, properties: properties || {}, saltWorkFactor: 4, ...settings[name],
     }), {dataSource: db});
   }
-  const users = Object.keys(models).find((name) => models[name].base === 'User');
-  app.model(app.registry.getModel('AccessToken'), {
+  app.model(Token, {
     dataSource: db,
     public: false,
-    relations: {user: {type: 'belongsTo', model: users, foreignKey: 'userId'}},
+    ...!hasSeveral && {
+      relations: {user: {type: 'belongsTo', model: users[0], foreignKey: 'userId'}},
+    },
   });
-  app.models[users].email = {send: (...given) => given.pop()(null, {})};
+  for (const name of users) app.models[name].email = {send: (...given) => given.pop()(null, {})};
   app.enableAuth();
-  app.use(loopback.token({model: app.registry.getModel('AccessToken')}));
+  app.use(loopback.token({model: Token}));
   app.use('/api', loopback.rest());
-  return {app, db};
+  return {app, db, users, Token};
 }
 
-async function fill(app, db, rows, roles) {
+async function fill(app, db, users, Token, rows, roles) {
   const {connector} = db;
   for (const [name, each] of Object.entries(rows)) {
     for (const [index, row] of each.entries()) {
@@ -64,13 +80,20 @@ async function fill(app, db, rows, roles) {
       connector.ids[name] = id + 1;
     }
   }
-  const {AccessToken, Role, RoleMapping} = app.models;
-  for (const {id} of rows.Customer) {
-    await AccessToken.create({id: tokenOf(id), userId: id, ttl: 1209600});
+  const {Role, RoleMapping} = app.models;
+  const types = {};
+  for (const name of users) {
+    for (const {id} of rows[name]) {
+      types[id] = users.length > 1 ? name : 'USER';
+      const principal = users.length > 1 ? {principalType: name} : {};
+      await Token.create({id: tokenOf(id), userId: id, ttl: 1209600, ...principal});
+    }
   }
   for (const [name, userId] of Object.entries(roles)) {
     const {id} = await Role.create({name});
-    await RoleMapping.create({roleId: id, principalType: 'USER', principalId: String(userId)});
+    await RoleMapping.create({
+      roleId: id, principalType: types[userId], principalId: String(userId),
+    });
   }
 }
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from tests.support.node_packages import install
 from tests.support.programs import require
 
-from .cases import MODELS, ROLES, ROWS, SEED, SETS, RuleSet, make_sets
+from .cases import RuleSet, recorded_sets
+from .worlds import World
 
 FOLDER = Path(__file__).parent
-RECORDED = FOLDER / "recorded.json"
 # The service of the benchmark has the packages.
 PACKAGES = FOLDER.parents[2] / "benchmarks" / "loopback3"
 # The decisions: refused by the rules, no such row or path, and anything else.
@@ -27,44 +27,45 @@ class Recording(NamedTuple):
     decisions: str
 
 
-def ask(sets: Sequence[RuleSet]) -> list[Recording]:
+def ask(world: World, sets: Sequence[RuleSet]) -> list[Recording]:
     """Let LoopBack 3 decide."""
     require("node")
     install(PACKAGES)
-    command = ["node", str(FOLDER / "record.js")]
+    command, given = ["node", str(FOLDER / "record.js")], _as_json(world, sets)
     run = subprocess.run(
-        command, cwd=PACKAGES, input=_as_json(sets), capture_output=True, text=True, check=True
+        command, cwd=PACKAGES, input=given, capture_output=True, text=True, check=True
     )
     decisions = json.loads(run.stdout)
     return [Recording(*pair) for pair in zip(sets, decisions, strict=True)]
 
 
-def store(recordings: Sequence[Recording]) -> None:
+def store(world: World, recordings: Sequence[Recording]) -> None:
     """Write down LoopBack's decisions for the sets that the tests use."""
-    digest = _digest([recording.rules for recording in recordings])
+    digest = _digest(world, [recording.rules for recording in recordings])
     decisions = [recording.decisions for recording in recordings]
-    RECORDED.write_text(json.dumps({"cases": digest, "decisions": decisions}, indent=0) + "\n")
+    text = json.dumps({"cases": digest, "decisions": decisions}, indent=0)
+    (FOLDER / world.recorded).write_text(f"{text}\n")
 
 
-def load() -> list[Recording]:
+def load(world: World) -> list[Recording]:
     """Return the decisions as they were recorded; raise ValueError if the cases are others."""
-    recorded, sets = json.loads(RECORDED.read_text()), make_sets(SEED, SETS)
-    if recorded["cases"] != _digest(sets):
+    recorded, sets = json.loads((FOLDER / world.recorded).read_text()), recorded_sets(world)
+    if recorded["cases"] != _digest(world, sets):
         raise ValueError("the cases have changed: python -m tests.access.loopback3 record")
     return [Recording(*pair) for pair in zip(sets, recorded["decisions"], strict=True)]
 
 
-def _digest(sets: Sequence[RuleSet]) -> str:
-    return sha256(_as_json(sets).encode()).hexdigest()
+def _digest(world: World, sets: Sequence[RuleSet]) -> str:
+    return sha256(_as_json(world, sets).encode()).hexdigest()
 
 
-def _as_json(sets: Sequence[RuleSet]) -> str:
+def _as_json(world: World, sets: Sequence[RuleSet]) -> str:
     """Return what `record.js` reads."""
     return json.dumps(
         {
-            "models": MODELS,
-            "rows": ROWS,
-            "roles": ROLES,
+            "models": world.models,
+            "rows": world.rows,
+            "roles": world.roles,
             "sets": [
                 {
                     "models": rules_.models,

@@ -3,8 +3,10 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from flask import Flask
 from flask.testing import FlaskClient
@@ -29,10 +31,12 @@ from app.testing.apps import close
 from app.times import now
 from app.users.models import AccessToken, User, token_digest
 from app.users.resource import users
+from app.users.user_models import FIRST
 from tests.definitions.conftest import running_a_command, tables_of
 from tests.support.apps import build
 
-from .cases import MODELS, ROLES, ROWS, Call, RuleSet
+from .cases import Call, RuleSet
+from .worlds import World
 
 READING = ("GET", "HEAD")
 DAY = timedelta(days=1)
@@ -48,7 +52,8 @@ def is_refused(response: TestResponse) -> bool:
 class Replay:
     """Serves one set of rules after the other, always with the same rows."""
 
-    def __init__(self, url: str, folder: Path, **settings: str) -> None:
+    def __init__(self, world: World, url: str, folder: Path, **settings: str) -> None:
+        self._world = world
         self._url, self._folder, self._settings = url, folder, settings
         self._models = folder / "models"
         self._models.mkdir()
@@ -57,22 +62,29 @@ class Replay:
     def serving(self) -> Iterator[Flask]:
         """Make the tables of the models with their rows, for an app that serves them."""
         with running_a_command():
-            app = self.start(RuleSet({name: {} for name in MODELS}, []))
+            app = self.start(RuleSet({name: {} for name in self._world.models}, []))
         with tables_of(app):
-            fill(app)
+            fill(self._world, app)
             yield app
         close(app)
 
     def start(self, rules: RuleSet) -> Flask:
         """Start an app whose models have a set of rules in their files."""
-        for name, model in MODELS.items():
+        for name, model in self._world.models.items():
             declared = {"name": name, **model, **rules.models[name]}
             (self._models / f"{name}.json").write_text(json.dumps(declared))
+        if len(self._world.models_of_users) > 1:
+            entries: dict[str, Any] = {name: {"dataSource": "db"} for name in self._world.models}
+            user = {"type": "belongsTo", "model": self._world.models_of_users[0]}
+            entries["AccessToken"] = {"dataSource": "db", "relations": {"user": user}}
+            (self._folder / "model-config.json").write_text(json.dumps(entries))
         settings = {"MODELS_FOLDER": str(self._models), **self._settings}
         return build(self._url, self._folder / "mail", **settings)
 
 
-def responses(app: Flask, rules: RuleSet, calls: Sequence[Call]) -> Iterator[TestResponse]:
+def responses(
+    world: World, app: Flask, rules: RuleSet, calls: Sequence[Call]
+) -> Iterator[TestResponse]:
     """Give an app a set of rules; yield the response to each call."""
     give(app, rules)
     client = app.test_client()
@@ -80,27 +92,30 @@ def responses(app: Flask, rules: RuleSet, calls: Sequence[Call]) -> Iterator[Tes
         response = make(client, call)
         yield response
         if call.verb not in READING and not is_refused(response):
-            fill(app)
+            fill(world, app)
 
 
 def give(app: Flask, rules: RuleSet) -> None:
     """Replace the rules of the models: in a tenth of the time that a start takes."""
     models = json_models.of(app)
-    for definition in (models.users, *models.definitions.values()):
+    of_users = [definition.name for definition in models.of_users]
+    for definition in models.stored:
         settings = rules.models[definition.name]
         definition.acls = Declaration(settings["acls"], Problems(), "acls").items()
         default = app.config["DEFAULT_PERMISSION"].upper()
         definition.allows_by_default = settings.get("defaultPermission", default) == "ALLOW"
-        definition.rules = read_rules(definition, FORMS["integer"])
-        is_users = definition is models.users
-        name = "users" if is_users else definition.plural
-        endpoints = all_endpoints(served_collections.of(app)[name])
+        definition.rules = read_rules(definition, FORMS["integer"], of_users)
+        name = users.name if definition is models.users else definition.plural
+        collection = served_collections.of(app)[name]
+        endpoints = all_endpoints(collection)
         owned = {endpoint.method: endpoint.owned for endpoint in endpoints}
+        built_in = with_added_relations(app, replace(users, name=name))
         applied = [
-            *(with_added_relations(app, users).rules(app.config) if is_users else ()),
+            *(built_in.rules(app.config) if definition in models.of_users else ()),
             *applicable_rules(definition, owned),
         ]
-        install_rules(app, ModelRules(name, endpoints, applied))
+        owners = collection.resource.owners
+        install_rules(app, ModelRules(name, endpoints, applied, owners=owners))
 
 
 def make(client: FlaskClient, call: Call) -> TestResponse:
@@ -112,11 +127,16 @@ def token_of(user_id: int) -> str:
     return str(user_id) * 64
 
 
-def fill(app: Flask) -> None:
+def fill(world: World, app: Flask) -> None:
     """Replace all rows by those of the cases, with a token for each user and the roles."""
     own = app_metadata.of(app).tables
     life = {"ttl": DAY.total_seconds(), "expires_at": now() + DAY}
-    people, roles = ROWS["Customer"], list(enumerate(ROLES, start=1))
+    people = [
+        {**person, "principal_type": name if further else FIRST}
+        for further, name in enumerate(world.models_of_users)
+        for person in world.rows[name]
+    ]
+    roles = list(enumerate(world.roles, start=1))
     rows = {
         User.__table__: people,
         AccessToken.__table__: [
@@ -124,12 +144,15 @@ def fill(app: Flask) -> None:
             for person in people
         ],
         Role.__table__: [{"id": id, "name": name} for id, name in roles],
-        RoleMapping.__table__: [{"user_id": ROLES[name], "role_id": id} for id, name in roles],
+        RoleMapping.__table__: [
+            {"user_id": world.roles[name], "role_id": id} for id, name in roles
+        ],
         **{
             own[column_name(model)]: [
-                {column_name(name): value for name, value in row.items()} for row in ROWS[model]
+                {column_name(name): value for name, value in row.items()} for row in rows
             ]
-            for model in ("Tag", "Order", "OrderTag")
+            for model, rows in world.rows.items()
+            if model not in world.models_of_users
         },
     }
     with app.app_context(), db.engine.begin() as connection:

@@ -55,6 +55,19 @@ def test_a_user_of_a_model_is_created_and_found_by_its_name(api, run):
         )
 
 
+def test_a_list_of_roles_says_the_model_of_each_member(run, customer, staff):
+    for model in ("Customer", "Staff"):
+        run("roles", "grant", "ada@example.com", "chief", "--model", model)
+
+    listed = json.loads(run("roles", "list", "--json").stdout)
+
+    assert [(row["userId"], row["model"]) for row in listed] == [
+        (customer.id, "Customer"),
+        (staff.id, "Staff"),
+    ]
+    assert run("roles", "list").stdout.splitlines()[0].endswith("realm  model")
+
+
 def test_an_unknown_model_is_named_with_the_known_ones(run):
     wrong = run("users", "list", "--model", "Stuff")
     assert "There is no model of users Stuff; there are Customer, Staff" in wrong.output
