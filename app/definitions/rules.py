@@ -17,8 +17,8 @@ from .definition import Definition, PlacedRule
 # LoopBack 3's types of principals that no caller ever has.
 OTHER_PRINCIPALS = ("APP", "APPLICATION", "SCOPE")
 KEYS = ("principalType", "principalId", "permission", "accessType", "property")
-# The `principalType` of rules for single users. With several models of users, LoopBack 3 ignores
-# it, and takes the name of one of them.
+# The `principalType` of rules for single users. With several models of users, LoopBack 3 also takes
+# the name of one of them; if access tokens name the model of their user, it takes that alone.
 SINGLE_USER = "USER"
 # Properties that LoopBack 3 recognizes by name as the owner of a row, before any relation.
 OWNER_NAME = "owner"
@@ -59,7 +59,7 @@ def _read(
     if "principalType" not in given:
         declared.add("has no principalType, which is ROLE or USER")
         return None
-    if len(users) > 1 and given["principalType"] in users and given.get("permission") == "DENY":
+    if _is_of_one_user(given, users) and given.get("permission") == "DENY":
         declared.add("a single user of one of several models cannot be denied a call: use a role")
         return None
     if reason := _ineffective(given, users):
@@ -82,9 +82,14 @@ def _parse(
         return None
 
 
+def _is_of_one_user(declared: JsonObject, users: Collection[str]) -> bool:
+    """Return True for a rule for a single user of one of several models."""
+    return len(users) > 1 and declared["principalType"] in (SINGLE_USER, *users)
+
+
 def _ineffective(declared: JsonObject, users: Collection[str]) -> str:
     """Return why a rule of LoopBack 3 applies to no call here; empty if it does."""
-    if len(users) > 1 and declared["principalType"] in (SINGLE_USER, *users):
+    if _is_of_one_user(declared, users):
         return "there are several models of users: give the user a role"
     if (kind := declared.get("principalType")) in OTHER_PRINCIPALS:
         return f"there are no principals of the type {kind}"

@@ -48,7 +48,6 @@ def single_user(kind, permission):
 
 @pytest.mark.parametrize("kind", ["USER", "Staff"])
 def test_a_rule_for_a_single_user_permits_nothing(serve, kind, caplog):
-    """In LoopBack 3, USER is nobody then; the name of a model is not supported."""
     shop = {**MODELS["shop"], "acls": [rule("$everyone", "DENY"), single_user(kind, "ALLOW")]}
 
     api = serve({**MODELS, "shop": shop}, CONFIG)
@@ -59,10 +58,11 @@ def test_a_rule_for_a_single_user_permits_nothing(serve, kind, caplog):
     assert "there are several models of users: give the user a role" in caplog.text
 
 
-def test_a_rule_that_denies_calls_to_a_user_of_a_model_lets_no_service_start(
-    make_app, write_models
+@pytest.mark.parametrize("kind", ["USER", "Staff"])
+def test_a_rule_that_denies_calls_to_a_single_user_lets_no_service_start(
+    make_app, write_models, kind
 ):
-    shop = {**MODELS["shop"], "acls": [single_user("Staff", "DENY")]}
+    shop = {**MODELS["shop"], "acls": [single_user(kind, "DENY")]}
     folder = write_models({**MODELS, "shop": shop}, CONFIG)
 
     assert "shop.json: acls[0]: a single user of one of several" in problems(make_app, folder)
