@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import requests
 
 from app.testing.databases import create_postgres_database
+from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 OSTIARY = [sys.executable, "-m", "ostiary"]
@@ -33,23 +33,19 @@ def running(folder: Path, *arguments: str, port: int, **variables: str) -> Itera
         )
     url = f"http://127.0.0.1:{port}"
     try:
-        _wait_for(url, folder / "output.txt")
+        eventually(lambda: _answers(url), patience=120, told=(folder / "output.txt").read_text)
         yield url
     finally:
         process.terminate()
         process.wait(30)
 
 
-def _wait_for(url: str, output: Path) -> None:
-    deadline = time.monotonic() + 120
-    while True:
-        try:
-            requests.get(url, timeout=60)
-        except requests.ConnectionError:
-            assert time.monotonic() < deadline, output.read_text()
-            time.sleep(0.1)
-        else:
-            return
+def _answers(url: str) -> bool:
+    try:
+        requests.get(url, timeout=60)
+    except requests.ConnectionError:
+        return False
+    return True
 
 
 def ostiary(project: Path, *arguments: str, check: bool = True, **variables: str) -> str:
