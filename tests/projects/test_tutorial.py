@@ -11,7 +11,7 @@ from tests.support.postgres import cluster
 from tests.support.programs import require
 from tests.support.walks import Walk
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
 DOCUMENT = "docs/tutorial.md"
 INSTALL = """\
