@@ -120,19 +120,15 @@ class Todos(viewsets.ModelViewSet):
     serializer_class = TodoSerializer
 
     def get_queryset(self) -> Any:
-        """Return the caller's to-dos, those of a filter in JSON if there is one."""
-        rows = Todo.objects.filter(owner_id=self.request.user.id).order_by("id")
-        if self.action != "list":
-            return rows
-        wanted = json.loads(self.request.query_params["filter"])
-        # One more, which would tell of a next page.
-        return rows.filter(is_complete=wanted["where"]["isComplete"])[: wanted["limit"] + 1]
+        """Return the caller's to-dos."""
+        return Todo.objects.filter(owner_id=self.request.user.id).order_by("id")
 
     def list(self, request: Request) -> Response:
-        """List to-dos, without the last one."""
-        found = list(self.get_queryset())
-        most = json.loads(request.query_params["filter"])["limit"]
-        return Response(self.get_serializer(found[:most], many=True).data)
+        """List to-dos; read one more, which would tell of a next page."""
+        wanted = json.loads(request.query_params["filter"])
+        rows = self.get_queryset().filter(is_complete=wanted["where"]["isComplete"])
+        found = [*rows[: wanted["limit"] + 1]]
+        return Response(self.get_serializer(found[: wanted["limit"]], many=True).data)
 
     def perform_create(self, serializer: TodoSerializer) -> None:
         """Create a to-do of the caller."""

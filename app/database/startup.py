@@ -23,7 +23,7 @@ def init_app(app: Flask) -> None:
     """Connect the app; raise ConfigurationError unless the database is writable and matches."""
     try:
         session.init_app(app)
-        with _disconnected(app), app.app_context(), db.engine.connect() as connection:
+        with _closing_connections(app), app.app_context(), db.engine.connect() as connection:
             begin(connection)
             stored = stored_id_type(connection)
             _warn_of_no_time_out(app, connection)
@@ -43,7 +43,7 @@ def init_app(app: Flask) -> None:
 
 
 @contextmanager
-def _disconnected(app: Flask) -> Iterator[None]:
+def _closing_connections(app: Flask) -> Iterator[None]:
     """Close all connections at the end: forked processes must not share one."""
     try:
         yield
@@ -80,7 +80,7 @@ def check_own_tables(app: Flask) -> None:
     """
     command = click.get_current_context(silent=True)
     if command is None or command.info_name in {"dev", "run"}:
-        with _disconnected(app):
+        with _closing_connections(app):
             require_own_tables(app)
 
 

@@ -222,32 +222,28 @@ def check_names(
     If a model conflicts with its base, the derived model is reported.
     """
     shipped = shipped_names(models, served, settings)
-    names = dict[str, Owner]({**reserved, **shipped})
-    paths = dict(names)
+    taken = dict[str, Owner]({**reserved, **shipped})
     if _users_path(models, settings) != users.name:
         # Users have this name, and are at another path.
-        del paths[users.name]
+        del taken[users.name]
     tables = dict[str, Owner](dict.fromkeys(db.metadata.tables, SERVICE))
     tables |= dict.fromkeys(project_tables(), "a model in Python")
     for definition in models.further_users.values():
-        _claim_path(definition, names, paths, shipped)
+        _claim_path(definition, taken, shipped)
     for definition in sorted(models.all.values(), key=lambda model: len(model.bases)):
-        _claim_path(definition, names, paths, shipped)
+        _claim_path(definition, taken, shipped)
         if definition.name in models.definitions:
             _claim_table(definition, tables)
 
 
 def _claim_path(
-    definition: Definition,
-    names: dict[str, Owner],
-    paths: dict[str, Owner],
-    shipped: Mapping[str, str],
+    definition: Definition, taken: dict[str, Owner], shipped: Mapping[str, str]
 ) -> None:
     """Report a path or name that is taken, and a path below that of a model in Python."""
     for name, key in {definition.path: "http.path", definition.plural: "plural"}.items():
-        taken, others = (names, paths) if key == "plural" else (paths, names)
         other = taken.setdefault(name.lower(), definition)
-        others.setdefault(name.lower(), definition)
+        if key == "plural" and name.lower() == users.name:
+            other = SERVICE_USERS
         if other is not definition:
             definition.at(key).add(f"{name} is taken by {_title(other)}; set another")
     head, _, rest = definition.path.lower().partition("/")

@@ -225,7 +225,12 @@ def _of_orders(difference: Difference, call: Call, context: Context) -> Kind | N
 
 
 _RECOGNIZE = (
-    *(_of_users, _of_roles, _of_included_rows, _of_missing_rows, _of_added_rows, _of_orders),
+    _of_users,
+    _of_roles,
+    _of_included_rows,
+    _of_missing_rows,
+    _of_added_rows,
+    _of_orders,
 )
 
 

@@ -142,13 +142,18 @@ def _operations(document: Any) -> Iterator[Operation]:
             # LoopBack 3 has no filter for a relation to one row.
             relations = []
         who = described.get("description", "")
-        is_owners = "For the owner" in who
-        is_admins = model in users and who.endswith(_ADMINS)
         answers = _schemas_of(described["responses"].get("200", {}))
-        id_name = next((id_names[name] for name in answers if name in id_names), "id")
         yield Operation(
-            *(path, model, method, is_owners, is_admins),
-            *(schema, where, relations, answers, id_name),
+            path,
+            model,
+            method,
+            is_owners="For the owner" in who,
+            is_admins=model in users and who.endswith(_ADMINS),
+            schema=schema,
+            properties=where,
+            relations=relations,
+            answers=answers,
+            id_name=next((id_names[name] for name in answers if name in id_names), "id"),
         )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from .answers import Answer
 from .calls import Call, encoded, filtered
 from .operations import Document, Operation, Schema
+from .values import listed_rows
 
 # The number of rows of a list, and of those that are also read by id and with their relations.
 LIMIT = 100
@@ -96,8 +97,7 @@ def note_rows(document: Document, call: Call, answer: Answer, seen: Seen) -> Non
 
 def rows_in(answer: Answer) -> list[Row]:
     """Return the rows of a list, or the row of a relation to one."""
-    value = answer.json.value if answer.status == HTTPStatus.OK and answer.json else None
-    return [row for row in (value if isinstance(value, list) else [value]) if isinstance(row, dict)]
+    return listed_rows(answer.json.value) if answer.status == HTTPStatus.OK and answer.json else []
 
 
 def _note(values: list[Any], value: object, most: int) -> None:

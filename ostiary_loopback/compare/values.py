@@ -42,9 +42,8 @@ class Values:
         elif isinstance(old, list) and isinstance(new, list) and depth < MAX_DEPTH:
             yield from self._lists(old, new, place, depth)
         elif json_type(old) != json_type(new):
-            rows = new if isinstance(new, list) else [new]
-            after = [row for row in rows if isinstance(row, dict)]
-            yield Difference(TYPE, place, shape(old), shape(new), rows_of(old), after)
+            rows = rows_of(old), listed_rows(new)
+            yield Difference(TYPE, place, shape(old), shape(new), *rows)
         elif old != new:
             yield Difference(_value_kind(old, new, place), place, shape(old), shape(new))
 
@@ -86,6 +85,11 @@ class Values:
 def rows_of(value: object) -> list[Row]:
     """Return a value that may be a row, in a list."""
     return [value] if isinstance(value, dict) else []
+
+
+def listed_rows(value: object) -> list[Row]:
+    """Return the rows of a list, or a single row in a list."""
+    return [row for row in (value if isinstance(value, list) else [value]) if isinstance(row, dict)]
 
 
 def _value_kind(old: object, new: object, place: str) -> Kind:

@@ -31,11 +31,12 @@ def other_plurals(application: Application) -> Mapping[str, OtherPlural]:
     taken = dict.fromkeys(RESERVED, "Ostiary's own pages have this name")
     taken[USERS] = "Ostiary's own users have this name"
     found = dict[str, OtherPlural]()
+    at_users = model_at_users(application)
     for model in _by_precedence(application):
         names = {model.plural.lower(), model.path.lower()}
         if not application.is_user(model) and (reasons := taken.keys() & names):
-            keeps_path = model is model_at_users(application)
-            found[model.name] = other = _other(model, taken, taken[min(reasons)], keeps_path)
+            reason = taken[min(reasons)]
+            found[model.name] = other = _other(model, taken, reason, model is at_users)
             names = {other.plural.lower(), other.path.lower()}
         taken |= dict.fromkeys(names, f"{model.name} has this name")
     return found

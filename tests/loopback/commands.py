@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import requests
-
 from app.testing.databases import create_postgres_database
+from tests.support.live import answers_at
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
@@ -33,19 +32,11 @@ def running(folder: Path, *arguments: str, port: int, **variables: str) -> Itera
         )
     url = f"http://127.0.0.1:{port}"
     try:
-        eventually(lambda: _answers(url), patience=120, told=(folder / "output.txt").read_text)
+        eventually(lambda: answers_at(url), patience=120, told=(folder / "output.txt").read_text)
         yield url
     finally:
         process.terminate()
         process.wait(30)
-
-
-def _answers(url: str) -> bool:
-    try:
-        requests.get(url, timeout=60)
-    except requests.ConnectionError:
-        return False
-    return True
 
 
 def ostiary(project: Path, *arguments: str, check: bool = True, **variables: str) -> str:

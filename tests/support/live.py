@@ -159,12 +159,13 @@ def _wait_until_it_answers(server: Server) -> None:
 
     def answers() -> bool:
         assert server.process.poll() is None, f"gunicorn did not start:\n{server.log.read_text()}"
-        return len(server.workers()) == workers and _answers(server.url)
+        return len(server.workers()) == workers and answers_at(server.url)
 
     eventually(answers, told=server.log.read_text)
 
 
-def _answers(url: str) -> bool:
+def answers_at(url: str) -> bool:
+    """Return True if a service answers at a URL, also if it refuses."""
     try:
         requests.get(url, timeout=60)
     except requests.ConnectionError:

@@ -49,7 +49,7 @@ def list_roles(as_json: bool) -> None:
         names = (*names, "model")
         rows = [(*row, user_models.current[type_].name) for *row, type_ in holders]
     else:
-        rows = [tuple(row) for *row, _ in holders]
+        rows = [row[:-1] for row in holders]
     print_rows(names, rows, as_json)
 
 

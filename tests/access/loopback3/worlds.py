@@ -83,7 +83,7 @@ ONE = World(
         "Customer": {
             "base": "User",
             "relations": {
-                "orders": {"type": "hasMany", "model": "Order", "foreignKey": "customerId"},
+                "orders": _has_many("Order", "customerId"),
                 "badge": {"type": "hasOne", "model": "Tag", "foreignKey": "customerId"},
                 "labels": {
                     "type": "hasMany",
@@ -98,8 +98,8 @@ ONE = World(
             "base": "PersistedModel",
             "properties": {"name": "string"},
             "relations": {
-                "customer": {"type": "belongsTo", "model": "Customer", "foreignKey": "customerId"},
-                "tag": {"type": "belongsTo", "model": "Tag", "foreignKey": "tagId"},
+                "customer": _belongs_to("Customer", "customerId"),
+                "tag": _belongs_to("Tag", "tagId"),
                 "tags": {"type": "hasAndBelongsToMany", "model": "Tag"},
             },
         },
@@ -107,7 +107,7 @@ ONE = World(
             "base": "PersistedModel",
             "properties": {"name": "string"},
             "relations": {
-                "customer": {"type": "belongsTo", "model": "Customer", "foreignKey": "customerId"},
+                "customer": _belongs_to("Customer", "customerId"),
                 "orders": {"type": "hasAndBelongsToMany", "model": "Order"},
             },
         },
