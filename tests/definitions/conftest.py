@@ -7,7 +7,7 @@ import click
 import pytest
 from sqlalchemy import MetaData
 
-from app.database.metadata import app_metadata, project_tables
+from app.database.metadata import app_metadata, derived_objects, project_tables
 from app.database.session import db
 from tests.conftest import Api
 
@@ -73,6 +73,8 @@ def tables_of(app):
     with app.app_context():
         metadata.create_all(db.engine, tables=own)
         change_users("ADD", user_columns(app))
+        with db.engine.begin() as connection:
+            derived_objects.current.update(connection)
     try:
         yield
     finally:
