@@ -213,8 +213,8 @@ NEEDS = [
         NOT_LOOKED_UP,
     ),
     Need(
-        "Ids of transactions, and of the timeline",
-        r"\bpg_(current_xact_id|current_snapshot|snapshot_xmin|walfile_name)\b",
+        "Snapshots, ids of transactions, and the timeline",
+        r"\bpg_(current_xact_id|current_snapshot|current_wal_lsn|walfile_name)\b",
         "only the log of changes",
         NOT_LOOKED_UP,
         NOT_LOOKED_UP,

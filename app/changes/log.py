@@ -1,10 +1,9 @@
 """Reading the log of changes in the order of commits, and purging it.
 
-The order of a sequence is not that of commits. On PostgreSQL a reader therefore takes the changes
-of whole windows: from the transaction below which it has read everything, to the oldest one that
-still runs. Within a window changes are in the order of the sequence, in which no change of a row
-precedes an earlier one: its transaction had to wait for the other's end. SQLite has one writer at a
-time, so that the sequence itself is the transaction.
+The order of a sequence is not that of commits, and neither is that of the ids of transactions. A
+reader therefore takes the changes that one snapshot shows and an earlier one does not, in the order
+of the sequence: who changes a row after another has waited for the other's commit, so that no
+snapshot shows the later change alone. SQLite has one writer at a time: its sequence is in order.
 """
 
 import secrets
@@ -13,8 +12,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from flask import current_app
-from sqlalchemy import BigInteger, Executable, inspect, literal_column, select, text, update
-from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy import ColumnElement, Executable, inspect, or_, select, text, update
 
 from app.database.dialects import insert_for
 from app.database.purging import delete_batch
@@ -23,77 +21,83 @@ from app.times import now
 
 from .models import Change, ChangeEpoch
 
-LOG = inspect(Change).columns
+LOG, EPOCH = inspect(Change).columns, inspect(ChangeEpoch).columns
 #: Maximum changes that are read at once.
 PAGE = 100
-# The oldest transaction that runs; on SQLite, the next number of the sequence, which is not reset
-# when all rows are purged.
-HORIZONS: dict[str, Executable] = {
-    "postgresql": select(
-        literal_column("pg_snapshot_xmin(pg_current_snapshot())::text::bigint", BigInteger())
+# What has ended, as `xmin:xmax:running,running`. On SQLite, the next number of the sequence, which
+# is not reset when all rows are purged.
+SNAPSHOTS: dict[str, Executable] = {
+    "postgresql": text("SELECT CAST(pg_current_snapshot() AS text)"),
+    "sqlite": text(
+        "SELECT ':' || (coalesce(max(seq), 0) + 1) || ':' FROM sqlite_sequence"
+        " WHERE name = 'change_log'"
     ),
-    "sqlite": text("SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name='change_log'"),
 }
 # The timeline of the server, which a failover ends.
 TIMELINES: dict[str, Executable] = {
     "postgresql": text("SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)"),
     "sqlite": text("SELECT ''"),
 }
-EPOCH = inspect(ChangeEpoch).columns
+
+
+class Snapshot(NamedTuple):
+    """The transactions that have ended at a moment: all below `end`, except for those running."""
+
+    end: int
+    running: tuple[int, ...] = ()
 
 
 class Position(NamedTuple):
-    """A place in the log: what comes before it was read.
+    """A place in the log: all that `since` shows was read.
 
-    All transactions below `low` were read, and of those from there to `high` the changes up to
-    `seq`.
+    Of what `until` shows beyond that, the changes up to `seq` were read, too.
     """
 
-    low: int
-    high: int
-    seq: int
+    since: Snapshot
+    until: Snapshot | None = None
+    seq: int = 0
 
 
 class Page(NamedTuple):
-    """Some changes in order, and the position after them; whether there are more of the window."""
+    """Some changes in order, the position after them, and whether more can be read now."""
 
     changes: Sequence[Any]
     position: Position
     has_more: bool
 
 
-def horizon() -> int:
-    """Return the transaction at which readers must stop: those below it have ended."""
+def snapshot() -> Snapshot:
+    """Return what has ended now."""
     with connection() as database:
-        found: int = database.execute(HORIZONS[_database()]).scalar_one()
-    return found
+        shown: str = database.execute(SNAPSHOTS[_database()]).scalar_one()
+    _, end, running = shown.split(":")
+    return Snapshot(int(end), tuple(int(each) for each in running.split(",") if each))
 
 
-def newest() -> Position:
-    """Return the position after all changes."""
-    high = horizon()
-    return Position(high, high, 0)
-
-
-def read(position: Position, models: Collection[str], high: int) -> Page:
-    """Return the next changes of these models, up to a horizon."""
-    low, end, seq = position
-    if low == end:
-        end = max(high, low)
-    if low == end:
-        return Page([], position, False)
+def read(position: Position, models: Collection[str], current: Snapshot) -> Page:
+    """Return the next changes of these models, up to the current snapshot."""
+    since, until, seq = position
+    until = until or current
+    if until == since:
+        return Page([], position, has_more=False)
     order = _order()
     chosen = (
         select(*LOG)
-        .where(order >= low, order < end, LOG.seq > seq, LOG.model.in_(sorted(models)))
+        .where(
+            or_(order >= since.end, order.in_(since.running)),
+            order < until.end,
+            order.not_in(until.running),
+            LOG.seq > seq,
+            LOG.model.in_(sorted(models)),
+        )
         .order_by(LOG.seq)
         .limit(PAGE + 1)
     )
     with connection() as database:
         found = database.execute(chosen).all()
     if len(found) <= PAGE:
-        return Page(found, Position(end, end, 0), False)
-    return Page(found[:PAGE], Position(low, end, found[PAGE - 1].seq), True)
+        return Page(found, Position(until), has_more=until != current)
+    return Page(found[:PAGE], Position(since, until, found[PAGE - 1].seq), has_more=True)
 
 
 def epoch() -> str:
@@ -124,7 +128,7 @@ def purge_batch() -> int:
 
 
 def _order() -> ColumnElement[int]:
-    """Return the column by which changes are in windows."""
+    """Return the column that snapshots are about."""
     found: ColumnElement[int] = LOG.seq if _database() == "sqlite" else LOG.transaction_id
     return found
 

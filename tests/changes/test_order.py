@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from app.changes import log
-from app.changes.log import Position
+from app.changes.log import Position, Snapshot
 from app.database.session import db, transaction
 
 pytestmark = pytest.mark.both_databases
@@ -48,7 +48,7 @@ def test_each_committed_change_is_read_once_and_in_the_order_of_its_row(make_sho
         shop("POST", "/orders", {"count": 0})
     committed, found = [], []
     with shop.app.app_context():
-        position = log.newest()
+        position = Position(log.snapshot())
     writers = [
         threading.Thread(target=write, args=(shop.app, seed, committed)) for seed in range(WRITERS)
     ]
@@ -57,7 +57,7 @@ def test_each_committed_change_is_read_once_and_in_the_order_of_its_row(make_sho
     is_last = False
     while True:
         with shop.app.app_context():
-            page = log.read(position, ["Orders"], log.horizon())
+            page = log.read(position, ["Orders"], log.snapshot())
         found += [(each.row_id, each.after["count"]) for each in page.changes]
         position = page.position
         if is_last and not page.has_more:
@@ -76,10 +76,10 @@ def test_a_page_ends_within_a_window_and_is_continued(make_shop, monkeypatch):
     for number in range(5):
         shop("POST", "/orders", {"title": str(number)})
 
-    found, position = [], Position(0, 0, 0)
+    found, position = [], Position(Snapshot(0))
     with shop.app.app_context():
         for _ in range(3):
-            page = log.read(position, ["Orders"], log.horizon())
+            page = log.read(position, ["Orders"], log.snapshot())
             found.append(len(page.changes))
             position = page.position
 
