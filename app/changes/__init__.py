@@ -3,6 +3,8 @@
 Triggers of the database write it, so that other models cost nothing. Off unless a model opts in.
 """
 
+from importlib import import_module
+
 from flask import Flask
 
 from app.database.metadata import derived_objects
@@ -20,3 +22,6 @@ def init_app(app: Flask) -> None:
     watched = find_watched(app)
     watched_models.set(app, watched)
     derived_objects.set(app, Triggers(watched))
+    if watched:
+        # Imported only by apps that serve changes.
+        import_module("app.changes.endpoints").init_app(app)

@@ -39,12 +39,11 @@ watched_models = AppState[dict[str, Watched]]("watched models", factory=lambda _
 def find_watched(app: Flask) -> dict[str, Watched]:
     """Return the models whose changes are to be recorded; raise ConfigurationError."""
     collections = served_collections.of(app)
-    named = set(app.config["CHANGES"])
-    for name in sorted(named - collections.keys()):
+    for name in sorted(set(app.config["CHANGES"]) - collections.keys()):
         raise ConfigurationError(f"CHANGES: there is no model {name}{suggest(name, collections)}")
     found = {}
     for name, collection in collections.items():
-        if not (collection.resource.changes or name in named):
+        if not collection.resource.changes:
             continue
         if collection.is_owner_model:
             raise ConfigurationError(f"the changes of {name} cannot be recorded: they are users")

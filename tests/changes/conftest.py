@@ -10,7 +10,7 @@ from tests.definitions.conftest import make_models, write_models  # noqa: F401 f
 
 OWNERS = [
     {"principalType": "ROLE", "principalId": "$authenticated", "permission": "ALLOW"}
-    | {"property": ["create", "find", "createChangeStream"]},
+    | {"property": "create"},
     {"principalType": "ROLE", "principalId": "$owner", "permission": "ALLOW"},
 ]
 ALL = [{"principalType": "ROLE", "principalId": "$everyone", "permission": "ALLOW"}]
