@@ -205,8 +205,8 @@ NEEDS = [
         "do not use the setting: every node answers reads",
     ),
     Need(
-        "Triggers for statements, and functions in PL/pgSQL",
-        r"^(CREATE|DROP) (FUNCTION|TRIGGER)\b.*",
+        "Triggers for statements, functions in PL/pgSQL, and notifications",
+        r"^((CREATE|DROP) (FUNCTION|TRIGGER)\b|LISTEN\b).*",
         "only the log of changes; `ostiary db upgrade` creates the function in any case",
         NOT_LOOKED_UP,
         NOT_LOOKED_UP,

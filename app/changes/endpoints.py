@@ -1,22 +1,36 @@
 """The endpoints of changes: an event stream, and pages of JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from flask import Flask, Response, jsonify
+from flask import Flask, Response, jsonify, request
 from flask.typing import ResponseReturnValue
 
+from app.access.identity import current_identity
 from app.access.policy import Grant
 from app.access.rules import EVERYONE, READ, allow
-from app.errors import AccessDenied, AuthorizationRequired, InvalidFilter
+from app.errors import (
+    RETRY_AFTER,
+    AccessDenied,
+    AuthorizationRequired,
+    InvalidFilter,
+    TooManyRequests,
+)
+from app.observability.origin import current_network
+from app.rest.answers import JSON
+from app.rest.collection import Collection, change_streams
 from app.rest.endpoint import Endpoint, Endpoints, Route, register_endpoints
-from app.rest.views.changes import LAST_EVENT_ID, OPTIONS, SINCE
+from app.rest.views.changes import EVENT_STREAM, LAST_EVENT_ID, OPTIONS, SINCE
+from app.server.parking import park
+from app.users.sessions.transports import token_look_up
 
 from . import cursors, log
 from .errors import InvalidChangeStream
 from .events import events_of
+from .hub import hubs
 from .log import Position
-from .requests import Wanted, read_models
+from .requests import Wanted, read_model, read_models, wait_seconds, wants_stream
+from .streams import EventStream, Form, Poll, QueueSink, Stream, page_of
 
 # The name of the endpoint in paths and rules.
 MODEL = "changes"
@@ -55,26 +69,58 @@ MODELS = {
 
 
 def respond(grant: Grant) -> ResponseReturnValue:
-    """Return a page of changes."""
-    return _page(read_models())
-
-
-def _page(wanted: Wanted) -> Response:
-    """Return the changes after the cursor, or only the cursor to begin with."""
+    """Stream changes, or return a page of them, possibly once there are any."""
+    wanted = read_models()
+    if wants_stream():
+        return _open(wanted, EventStream(has_models=True), EVENT_STREAM)
+    seconds = wait_seconds()
     epoch, current = log.epoch(), log.snapshot()
     since = cursors.read(wanted.since, epoch)
     if since is None:
-        return _answer([], cursors.write(epoch, Position(current)), bool(wanted.since))
+        cursor = cursors.write(epoch, Position(current))
+        return jsonify(page_of([], cursor, resync=bool(wanted.since)))
     page = log.read(since, wanted.filters, current)
     events = events_of(wanted.filters, page.changes)
-    sent = [event.to_json() for event in events if event.type]
-    resync = sorted({event.model for event in events if not event.type})
-    return _answer(sent, cursors.write(epoch, page.position), resync)
+    if seconds and not events and not page.has_more:
+        return _open(wanted, Poll(seconds), JSON)
+    return jsonify(page_of(events, cursors.write(epoch, page.position)))
 
 
-def _answer(changes: Sequence[object], following: str, resync: bool | Sequence[str]) -> Response:
-    missed = {"resync": resync} if resync else {}
-    return jsonify({"changes": changes, "next": following, **missed})
+def respond_model(collection: Collection) -> ResponseReturnValue:
+    """Stream the changes of one model."""
+    return _open(read_model(collection), EventStream(has_models=False), EVENT_STREAM)
+
+
+def _open(wanted: Wanted, form: Form, media_type: str) -> Response:
+    """Return the response of a new stream."""
+    response = Response(mimetype=media_type)
+    # Proxies must not collect what is sent.
+    response.headers.update({"X-Accel-Buffering": "no", "Cache-Control": "no-store"})
+    if request.method == "HEAD":
+        return response
+    epoch, hub = log.epoch(), hubs.current
+    since = cursors.read(wanted.since, epoch)
+    position = since or Position(log.snapshot())
+    caller, network = current_identity(), current_network() or ""
+    stream = Stream(form, wanted.filters, position, caller, token_look_up(), network)
+    stream.needs_resync = since is None and bool(wanted.since)
+    parked = park(request.environ, hub.wake)
+    if parked:
+        stream.sink, keep = parked
+        hub.add(stream)
+        response.response = _first_part(form, keep)
+    else:
+        stream.sink = sink = QueueSink(hub.wake)
+        sink.send(form.opening)
+        hub.add(stream)
+        response.response = sink
+    return response
+
+
+def _first_part(form: Form, keep: Callable[[], None]) -> Iterator[bytes]:
+    """Yield the first part; then let the main loop keep the connection."""
+    yield form.opening
+    keep()
 
 
 endpoint = Endpoint(
@@ -91,13 +137,15 @@ endpoint = Endpoint(
         InvalidFilter("where must be an object."),
         AuthorizationRequired(),
         AccessDenied(),
+        TooManyRequests(RETRY_AFTER),
     ),
     unscoped=True,
 )
 
 
 def init_app(app: Flask) -> None:
-    """Serve changes, unless something else of the project has their name or path."""
+    """Serve changes: the streams of models, and, unless the path is taken, those of several."""
+    change_streams.set(app, respond_model)
     path = f"{app.config['REST_API_ROOT']}/{MODEL}".lower()
     served = (rule.rule.lower() for rule in app.url_map.iter_rules())
     if MODEL in app.blueprints or any(f"{rule}/".startswith(f"{path}/") for rule in served):

@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 
 from app.access.policy import Grant
 from app.access.rules import READ
-from app.errors import InvalidFilter
+from app.errors import RETRY_AFTER, InvalidFilter, TooManyRequests
 from app.rest.collection import Collection, change_streams
 from app.rest.endpoint import Endpoint, Route
 from app.rest.resource import Resource
@@ -49,7 +49,7 @@ def change_endpoints(resource: Resource, collection: Collection | None) -> Itera
         parameters=(OPTIONS, SINCE, LAST_EVENT_ID),
         body={"type": "object"},
         answer_type=EVENT_STREAM,
-        errors=(InvalidFilter("options must be an object."),),
+        errors=(InvalidFilter("options must be an object."), TooManyRequests(RETRY_AFTER)),
         owned=resource.owner is not None,
         by_row=True,
     )
