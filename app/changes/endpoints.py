@@ -19,7 +19,7 @@ from app.errors import (
 from app.observability.origin import current_network
 from app.rest.answers import JSON
 from app.rest.collection import Collection, change_streams
-from app.rest.endpoint import Endpoint, Endpoints, Route, register_endpoints
+from app.rest.endpoint import SAFE_VERBS, Endpoint, Endpoints, Route, register_endpoints
 from app.rest.views.changes import EVENT_STREAM, LAST_EVENT_ID, OPTIONS, SINCE
 from app.server.parking import park
 from app.users.sessions.transports import token_look_up
@@ -91,6 +91,11 @@ def respond_model(collection: Collection) -> ResponseReturnValue:
     return _open(read_model(collection), EventStream(has_models=False), EVENT_STREAM)
 
 
+def _wake(_error: BaseException | None) -> None:
+    if request.method not in SAFE_VERBS:
+        hubs.current.wake()
+
+
 def _open(wanted: Wanted, form: Form, media_type: str) -> Response:
     """Return the response of a new stream."""
     response = Response(mimetype=media_type)
@@ -146,6 +151,8 @@ endpoint = Endpoint(
 def init_app(app: Flask) -> None:
     """Serve changes: the streams of models, and, unless the path is taken, those of several."""
     change_streams.set(app, respond_model)
+    # The process itself need not wait for the next look, nor for a notification.
+    app.teardown_request(_wake)
     path = f"{app.config['REST_API_ROOT']}/{MODEL}".lower()
     served = (rule.rule.lower() for rule in app.url_map.iter_rules())
     if MODEL in app.blueprints or any(f"{rule}/".startswith(f"{path}/") for rule in served):

@@ -50,7 +50,8 @@ class Hub:
 
     def wake(self) -> None:
         """Look at the log, and for streams that have gone, as soon as possible."""
-        self._wake.set()
+        if self._streams:
+            self._wake.set()
 
     def add(self, stream: Stream) -> None:
         """Feed a stream; raise TemporarilyUnavailable or TooManyRequests."""

@@ -324,6 +324,8 @@ class BufferingWorker(ThreadWorker):
             # It is none of `worker_connections` any more, which are for requests.
             self.nr_conns -= 1
             self.parked.add(conn, parked)
+            if not self.alive:
+                self.parked.end_all()
         elif not conn.outgoing.is_sent:
             react = partial(self._send_rest, is_kept=is_kept)
             self.waiting.watch(conn, self.waiting.sending, self._timeout, EVENT_WRITE, react)
