@@ -10,21 +10,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, ColumnElement, and_, cast, select, type_coerce
-from sqlalchemy.sql import visitors
+from sqlalchemy import ColumnElement, and_, cast, select, type_coerce
 
 from app.database.columns import AnyColumn
 from app.database.dialects import JsonValue
 from app.database.session import connection, engines
 from app.ids import Id
 from app.rest.filters.tree import Filter
+from app.rest.rows.scopes import OwnTableCondition
 from app.rest.rows.values import Conditions
 from app.rest.views.serialization import serialize
 
 from .log import LOG
 from .models import CREATE, REMOVE, UPDATE
 from .requests import METHODS
-from .watched import Watched, reads_table, watched_models
+from .watched import Watched, watched_models
 
 
 class Event(NamedTuple):
@@ -113,38 +113,26 @@ def _seen_before(
 
     Conditions of the filter count only if the log keeps the values that they read.
     """
-    rows, kept = watched.collection.rows, Kept(watched)
+    rows = watched.collection.rows
     if not numbers:
         return set()
-    before = [kept.adapt(condition) for condition in (*scope, *rows.restriction)]
+    before = [_before(watched, condition) for condition in (*scope, *rows.restriction)]
     for condition in rows.conditions(filter_):
         with suppress(UndecidableError):
-            before.append(kept.adapt(condition))
+            before.append(_before(watched, condition))
     if not before:
         return set(numbers)
     with connection() as database:
         return set(database.scalars(select(LOG.seq).where(LOG.seq.in_(numbers), and_(*before))))
 
 
-class Kept:
-    """The values of a row before a change, in place of the columns of its table."""
-
-    def __init__(self, watched: Watched) -> None:
-        self._table = watched.table
-        self._values = {column.name: _value(column) for column in watched.kept}
-
-    def adapt(self, condition: ColumnElement[bool]) -> ColumnElement[bool]:
-        """Return a condition on the values before a change; raise UndecidableError."""
-        if reads_table(condition, self._table):
-            raise UndecidableError
-        return visitors.replacement_traverse(condition, {}, self._replace)
-
-    def _replace(self, element: Any, **_options: Any) -> ColumnElement[Any] | None:
-        if not isinstance(element, Column) or element.table is not self._table:
-            return None
-        if element.name not in self._values:
-            raise UndecidableError
-        return self._values[element.name]
+def _before(watched: Watched, condition: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Return a condition on the values before a change; raise UndecidableError."""
+    known = OwnTableCondition(condition, watched.table)
+    kept = {column.name: column for column in watched.kept}
+    if known.reads_others or not known.columns <= kept.keys():
+        raise UndecidableError
+    return known.with_values({name: _value(kept[name]) for name in known.columns})
 
 
 def _value(column: AnyColumn) -> ColumnElement[Any]:

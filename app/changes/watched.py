@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from flask import Flask
-from sqlalchemy import Column, ColumnElement, Select, Table
-from sqlalchemy.sql import visitors
+from sqlalchemy import ColumnElement, Table
 
 from app.access.policy import compiled_rules
 from app.config import ConfigurationError
@@ -14,6 +13,7 @@ from app.database.columns import AnyColumn
 from app.ids import FORMS, Id
 from app.problems import suggest
 from app.rest.collection import Collection, served_collections
+from app.rest.rows.scopes import OwnTableCondition
 from app.state import AppState
 
 
@@ -60,7 +60,8 @@ def _kept(app: Flask, collection: Collection) -> Iterator[AnyColumn]:
     rows, changes = collection.rows, collection.resource.changes
     names = set() if rows.owner is None else {rows.owner.name}
     conditions = [*rows.restriction, *_conditions_of_roles(app, collection)]
-    names |= {name for condition in conditions for name in columns_of(condition, rows.key.table)}
+    for condition in conditions:
+        names |= OwnTableCondition(condition, rows.key.table).columns
     for name in () if isinstance(changes, bool) else changes["keep"]:
         if name not in collection.properties or name in collection.computed:
             known = collection.properties
@@ -80,22 +81,3 @@ def _conditions_of_roles(app: Flask, collection: Collection) -> Iterator[ColumnE
         for role in rules.dynamic.values() if rules else ():
             with app.app_context():
                 yield role(user_id)
-
-
-def columns_of(condition: ColumnElement[bool], table: Table) -> set[str]:
-    """Return the names of a table's columns that a condition reads."""
-    return {
-        each.name
-        for each in visitors.iterate(condition)
-        if isinstance(each, Column) and each.table is table
-    }
-
-
-def reads_table(condition: ColumnElement[bool], table: Table) -> bool:
-    """Return True if a condition has a query of further rows of the table."""
-    for each in visitors.iterate(condition):
-        if isinstance(each, Select):
-            selected = [column for column in each.selected_columns if column.table is table]
-            if selected or any(one is table for one in each._from_obj):
-                return True
-    return False
