@@ -1,6 +1,7 @@
 """Notifications of PostgreSQL that the log has changes, which is otherwise read each second."""
 
 from collections.abc import Callable
+from select import select
 from threading import Event as ThreadEvent
 from threading import Thread
 
@@ -11,6 +12,8 @@ from app.database.session import engines
 CHANNEL = "ostiary_changes"
 #: Seconds until listening is tried again after its connection was lost.
 RETRY = 5
+# Seconds after which a listener looks whether it shall stop.
+CHECK_INTERVAL = 1
 
 
 class Listener:
@@ -44,10 +47,13 @@ class Listener:
                 with engine.connect() as connection:
                     connection.detach()
                     connection.exec_driver_sql(f"LISTEN {CHANNEL}")
-                    driver = connection.connection.driver_connection
-                    while driver and not stopped.is_set():
-                        for _ in driver.notifies(timeout=1, stop_after=1):
-                            self._notify()
+                    libpq = connection.connection.driver_connection.pgconn  # type: ignore[union-attr]
+                    while not stopped.is_set():
+                        # psycopg's own generator would look for input many times a second.
+                        if select([libpq.socket], [], [], CHECK_INTERVAL)[0]:
+                            libpq.consume_input()
+                            while libpq.notifies():
+                                self._notify()
             except Exception as error:  # the log is looked at each second all the same
                 name = type(error).__name__
                 self._app.logger.warning("no notifications of changes: %s", name)
