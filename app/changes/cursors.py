@@ -13,7 +13,7 @@ from flask import current_app
 from .log import Position, Snapshot
 
 #: Maximum characters of a cursor that is read; it has the ids of the transactions that run.
-MAX_LENGTH = 4000
+MAX_LENGTH = 8000
 #: Maximum transactions that run in a cursor that is read.
 MAX_RUNNING = 1000
 MAX_NUMBER = 2**63

@@ -1,6 +1,7 @@
 """The endpoints of changes: an event stream, and pages of JSON."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from flask import Flask, Response, jsonify, request
@@ -26,11 +27,10 @@ from app.users.sessions.transports import token_look_up
 
 from . import cursors, log
 from .errors import InvalidChangeStream
-from .events import events_of
 from .hub import hubs
 from .log import Position
 from .requests import Wanted, read_model, read_models, wait_seconds, wants_stream
-from .streams import EventStream, Form, Poll, QueueSink, Stream, page_of
+from .streams import EventStream, Form, Poll, QueueSink, Stream, fitting, page_of
 
 # The name of the endpoint in paths and rules.
 MODEL = "changes"
@@ -79,11 +79,12 @@ def respond(grant: Grant) -> ResponseReturnValue:
     if since is None:
         cursor = cursors.write(epoch, Position(current))
         return jsonify(page_of([], cursor, resync=bool(wanted.since)))
-    page = log.read(since, wanted.filters, current)
-    events = events_of(wanted.filters, page.changes)
-    if seconds and not events and not page.has_more:
-        return _open(wanted, Poll(seconds), JSON)
-    return jsonify(page_of(events, cursors.write(epoch, page.position)))
+    read, form = partial(log.read, since, wanted.filters, current), Poll(seconds)
+    page, written = fitting(form, wanted.filters, epoch, read(), read)
+    if seconds and not written and not page.has_more:
+        return _open(wanted, form, JSON)
+    written = written or form.write([], cursors.write(epoch, page.position))
+    return Response(written, mimetype=JSON)
 
 
 def respond_model(collection: Collection) -> ResponseReturnValue:

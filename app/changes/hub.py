@@ -3,6 +3,8 @@
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from threading import Event as ThreadEvent
 from threading import Lock, Thread
 
@@ -15,10 +17,10 @@ from app.errors import RETRY_AFTER, TemporarilyUnavailable, TooManyRequests
 from app.state import AppState
 
 from . import cursors, log
-from .events import Event, events_of
+from .events import events_of
 from .listening import Listener
 from .log import Page, Position, Snapshot
-from .streams import Stream
+from .streams import Stream, fitting
 from .watched import watched_models
 
 #: Maximum streams and long polls of a process, of a user, and of a network address.
@@ -120,37 +122,43 @@ class Hub:
             page = log.read(position, watched_models.current, current)
             is_behind |= page.has_more
             for alike in _by_key(group):
-                self._feed(alike, page, cursors.write(epoch, page.position))
+                is_behind |= self._feed(alike, page, current, epoch)
         self._ping(ready, epoch)
         return is_behind
 
-    def _feed(self, streams: Sequence[Stream], page: Page, cursor: str) -> None:
-        """Send the events of a page to streams that see the same of it."""
+    def _feed(self, streams: Sequence[Stream], page: Page, current: Snapshot, epoch: str) -> bool:
+        """Send what is new to streams that see the same of a page; return whether there is more."""
+        first, written = streams[0], b""
+        again = partial(log.read, first.position, watched_models.current, current)
         try:
-            events = self._events(streams[0], page) if page.changes else []
+            if page.changes:
+                with self._as_caller(first):
+                    page, written = fitting(first.form, first.filters, epoch, page, again)
         except HTTPException:
             # The caller may not read them any more.
             self._end(streams)
-            return
-        form = streams[0].form
-        written = form.write(events, cursor) if events else b""
+            return False
         for stream in streams:
             stream.position = page.position
-            data = form.resync(cursor) if stream.needs_resync else written
-            stream.needs_resync = False
+            data = written
+            if stream.needs_resync:
+                data = first.form.resync(cursors.write(epoch, page.position))
+                stream.needs_resync = False
             if data:
                 stream.sink.send(data)
-        if written and form.ends:
+        if written and first.form.ends:
             self._end(streams)
+        return page.has_more
 
-    def _events(self, stream: Stream, page: Page) -> list[Event]:
-        """Return the events of a page for a stream's caller; raise the access error."""
+    @contextmanager
+    def _as_caller(self, stream: Stream) -> Iterator[None]:
+        """Run a block as the caller of a stream; raise the access error if the token has ended."""
         with self._app.app_context():
             identity = stream.look_up()
             if identity.user_id != stream.user_id:
                 raise identity.unauthorized()
             set_identity(identity)
-            return events_of(stream.filters, page.changes)
+            yield
 
     def _ping(self, streams: Iterable[Stream], epoch: str) -> None:
         """Send comments when it is time, and end what is old or may not be read any more."""
@@ -163,10 +171,10 @@ class Hub:
         if now - self._pinged < PING_INTERVAL:
             return
         self._pinged = now
-        nothing = Page([], Position(Snapshot(0)), has_more=False)
         for alike in _by_key(stream for stream in streams if stream in self._streams):
             try:
-                self._events(alike[0], nothing)
+                with self._as_caller(alike[0]):
+                    events_of(alike[0].filters, [])
             except HTTPException:
                 self._end(alike)
                 continue

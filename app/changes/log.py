@@ -74,8 +74,11 @@ def snapshot() -> Snapshot:
     return Snapshot(int(end), tuple(int(each) for each in running.split(",") if each))
 
 
-def read(position: Position, models: Collection[str], current: Snapshot) -> Page:
-    """Return the next changes of these models, up to the current snapshot."""
+def read(
+    position: Position, models: Collection[str], current: Snapshot, most: int | None = None
+) -> Page:
+    """Return the next changes of these models, up to the current snapshot; PAGE by default."""
+    most = most or PAGE
     since, until, seq = position
     until = until or current
     if until == since:
@@ -91,13 +94,13 @@ def read(position: Position, models: Collection[str], current: Snapshot) -> Page
             LOG.model.in_(sorted(models)),
         )
         .order_by(LOG.seq)
-        .limit(PAGE + 1)
+        .limit(most + 1)
     )
     with connection() as database:
         found = database.execute(chosen).all()
-    if len(found) <= PAGE:
+    if len(found) <= most:
         return Page(found, Position(until), has_more=until != current)
-    return Page(found[:PAGE], Position(since, until, found[PAGE - 1].seq), has_more=True)
+    return Page(found[:most], Position(since, until, found[most - 1].seq), has_more=True)
 
 
 def epoch() -> str:

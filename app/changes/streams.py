@@ -12,12 +12,17 @@ from app.http.responses import encode_json
 from app.ids import Id
 from app.rest.filters.tree import Filter
 
-from .events import Event
-from .log import Position
+from . import cursors
+from .events import Event, events_of
+from .log import Page, Position
 
 #: Seconds after which a stream ends, so that clients come back to the instance with fewest, and a
 #: fraction of them by which it may be shorter.
 LIFETIME, JITTER = 900, 0.2
+
+
+#: Maximum bytes that are sent to a stream before its client has taken them, except for one event.
+MAX_BYTES = 65536
 
 
 class Sink(Protocol):
@@ -120,6 +125,22 @@ def page_of(events: Sequence[Event], cursor: str, resync: bool = False) -> dict[
     models = sorted({event.model for event in events if event.type is None})
     missed = {"resync": resync or models} if resync or models else {}
     return {"changes": changes, "next": cursor, **missed}
+
+
+def fitting(
+    form: Form, filters: Mapping[str, Filter], epoch: str, page: Page, again: Callable[[int], Page]
+) -> tuple[Page, bytes]:
+    """Return what the current caller is sent of a page, with at most MAX_BYTES, and the page.
+
+    A page of more is read again with fewer changes; one change may have more. Empty if the caller
+    sees nothing of it. Raises the access error.
+    """
+    while True:
+        events = events_of(filters, page.changes)
+        written = form.write(events, cursors.write(epoch, page.position)) if events else b""
+        if len(written) <= MAX_BYTES or len(page.changes) == 1:
+            return page, written
+        page = again(len(page.changes) // 2)
 
 
 class Stream:

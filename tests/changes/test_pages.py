@@ -136,7 +136,7 @@ def test_a_caller_needs_the_permissions_of_both_methods(make_shop):
     assert shop("GET", "/changes?models=Orders", token=None).status_code == 401
 
 
-FORGED = ["x", "é", "a" * 5000, "AAAA", "Li4u", "LTEuLTEuLTEuLTE", "MS4yLjMuNC41LjYuNw"]
+FORGED = ["x", "é", "a" * 9000, "AAAA", "Li4u", "LTEuLTEuLTEuLTE", "MS4yLjMuNC41LjYuNw"]
 
 
 @pytest.mark.parametrize("cursor", FORGED)
