@@ -10,6 +10,7 @@ from flask import Flask
 from app.database.metadata import derived_objects
 from app.database.purging import purger
 
+from .actors import note_actors
 from .log import purge_batch
 from .models import Change
 from .triggers import Triggers
@@ -22,6 +23,8 @@ def init_app(app: Flask) -> None:
     watched = find_watched(app)
     watched_models.set(app, watched)
     derived_objects.set(app, Triggers(watched))
+    for model in watched.values():
+        note_actors(model.collection)
     if watched:
         # Imported only by apps that serve changes.
         import_module("app.changes.endpoints").init_app(app)

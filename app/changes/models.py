@@ -37,6 +37,16 @@ class Change(Model):
     request_id: Mapped[str | None] = mapped_column(Text)
 
 
+class ChangeActor(Model):
+    """Who writes in the current transaction, on SQLite: a row that is there until its commit."""
+
+    __tablename__ = "change_actor"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    actor: Mapped[str] = mapped_column(Text)
+    request_id: Mapped[str] = mapped_column(Text)
+
+
 class ChangeEpoch(Model):
     """The epoch of the log, in one row: cursors of another one are unknown."""
 

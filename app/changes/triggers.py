@@ -122,6 +122,8 @@ def _of_sqlite(watched: Watched, operation: str, dialect: Dialect) -> str:
         "after": f"json_object({_kept('NEW', watched.kept, quote)})" if is_new else "NULL",
         # The form in which SQLAlchemy stores times.
         "created": "strftime('%Y-%m-%d %H:%M:%f000', 'now')",
+        "actor": "(SELECT nullif(actor, '') FROM change_actor)",
+        "request_id": "(SELECT nullif(request_id, '') FROM change_actor)",
     }
     logged = f"INSERT INTO change_log ({', '.join(values)})"
     return (

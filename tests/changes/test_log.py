@@ -162,3 +162,29 @@ def test_changes_are_purged_when_their_time_is_over(shop, log, monkeypatch):
         assert purge_batch() == 1
 
     assert log(shop) == []
+
+
+def test_the_log_has_who_made_a_change_and_in_which_request(shop, log):
+    headers = {"X-Request-Id": "request-1"}
+    shop("POST", "/orders", {"title": "Home"}, headers=headers)
+    shop("PATCH", "/orders/1", {"title": "Garden"}, token=None, headers=headers)
+    shop("POST", "/orders/1/lines", {"sku": "lamp"}, headers=headers)
+    with shop.app.app_context():
+        db.session.execute(text("UPDATE \"order\" SET title = 'By hand'"))
+        db.session.commit()
+
+    found = [(each["actor"], each["request_id"]) for each in log(shop)]
+
+    mine = ("1", "request-1")
+    assert found == [mine, (None, "request-1"), mine, (None, None)]
+
+
+def test_changes_of_a_batch_have_who_made_them(shop, log):
+    calls = [
+        {"method": "POST", "path": "/notes", "body": {"text": "Not logged"}},
+        {"method": "POST", "path": "/orders", "body": {"title": "Home"}},
+        {"method": "POST", "path": "/lines", "body": {"sku": "lamp"}},
+    ]
+
+    assert shop("POST", "/batch", {"requests": calls}).status_code == 200
+    assert [each["actor"] for each in log(shop)] == ["1", "1"]

@@ -87,6 +87,13 @@ def upgrade() -> None:
         sa.Column("epoch", sa.String(16), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_change_epoch"),
     )
+    op.create_table(
+        "change_actor",
+        sa.Column("id", sa.Integer(), nullable=False, autoincrement=False),
+        sa.Column("actor", sa.Text(), nullable=False),
+        sa.Column("request_id", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_change_actor"),
+    )
     if op.get_bind().dialect.name == "postgresql":
         op.get_bind().exec_driver_sql(FUNCTION)
 
@@ -100,5 +107,6 @@ def downgrade() -> None:
         named = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'ostiary_ch%'"
         for name in connection.exec_driver_sql(named).scalars().all():
             connection.exec_driver_sql(f'DROP TRIGGER "{name}"')
+    op.drop_table("change_actor")
     op.drop_table("change_epoch")
     op.drop_table("change_log")
