@@ -206,8 +206,8 @@ NEEDS = [
     ),
     Need(
         "Triggers for statements, functions in PL/pgSQL, and notifications",
-        r"^((CREATE|DROP) (FUNCTION|TRIGGER)\b|LISTEN\b).*",
-        "only the log of changes; `ostiary db upgrade` creates the function in any case",
+        r"^((CREATE|DROP) (OR REPLACE )?(FUNCTION|TRIGGER)\b|LISTEN\b).*",
+        "only the log of changes",
         NOT_LOOKED_UP,
         NOT_LOOKED_UP,
         NOT_LOOKED_UP,
