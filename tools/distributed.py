@@ -206,7 +206,7 @@ NEEDS = [
     ),
     Need(
         "Triggers for statements, functions in PL/pgSQL, and notifications",
-        r"^((CREATE|DROP) (OR REPLACE )?(FUNCTION|TRIGGER)\b|LISTEN\b).*",
+        r"^((CREATE|DROP) (OR REPLACE )?(FUNCTION|TRIGGER)\b|LISTEN ostiary_changes\b).*",
         "only the log of changes",
         NOT_LOOKED_UP,
         NOT_LOOKED_UP,

@@ -30,10 +30,10 @@ SET = PreparedStatement(
 )
 INSERT = PreparedStatement(
     insert(ChangeActor)
-    .values(id=1, actor=bindparam("actor"), request_id=bindparam("request"))
-    .returning(ACTOR.id)
+    .values(number=1, actor=bindparam("actor"), request_id=bindparam("request"))
+    .returning(ACTOR.number)
 )
-DELETE = PreparedStatement(delete(ChangeActor).returning(ACTOR.id))
+DELETE = PreparedStatement(delete(ChangeActor).returning(ACTOR.number))
 
 
 def note_actors(collection: Collection) -> None:

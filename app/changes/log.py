@@ -108,9 +108,9 @@ def epoch() -> str:
     with connection() as database:
         stored = database.scalar(select(EPOCH.epoch))
         if stored is None:
-            first = insert_for(_database())(ChangeEpoch).values(id=1, epoch=_new_epoch())
+            first = insert_for(_database())(ChangeEpoch).values(number=1, epoch=_new_epoch())
             kept = {"epoch": EPOCH.epoch}
-            database.execute(first.on_conflict_do_update(index_elements=[EPOCH.id], set_=kept))
+            database.execute(first.on_conflict_do_update(index_elements=[EPOCH.number], set_=kept))
             stored = database.scalar(select(EPOCH.epoch))
         timeline = database.execute(TIMELINES[_database()]).scalar_one()
     return f"{stored}{timeline}"

@@ -42,7 +42,8 @@ class ChangeActor(Model):
 
     __tablename__ = "change_actor"
 
-    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    # Always 1.
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     actor: Mapped[str] = mapped_column(Text)
     request_id: Mapped[str] = mapped_column(Text)
 
@@ -52,5 +53,6 @@ class ChangeEpoch(Model):
 
     __tablename__ = "change_epoch"
 
-    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    # Always 1.
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     epoch: Mapped[str] = mapped_column(String(16))

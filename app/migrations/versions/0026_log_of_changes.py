@@ -36,16 +36,16 @@ def upgrade() -> None:
         op.create_index(f"ix_change_log_{column}", "change_log", [column])
     op.create_table(
         "change_epoch",
-        sa.Column("id", sa.Integer(), nullable=False, autoincrement=False),
+        sa.Column("number", sa.Integer(), nullable=False, autoincrement=False),
         sa.Column("epoch", sa.String(16), nullable=False),
-        sa.PrimaryKeyConstraint("id", name="pk_change_epoch"),
+        sa.PrimaryKeyConstraint("number", name="pk_change_epoch"),
     )
     op.create_table(
         "change_actor",
-        sa.Column("id", sa.Integer(), nullable=False, autoincrement=False),
+        sa.Column("number", sa.Integer(), nullable=False, autoincrement=False),
         sa.Column("actor", sa.Text(), nullable=False),
         sa.Column("request_id", sa.Text(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name="pk_change_actor"),
+        sa.PrimaryKeyConstraint("number", name="pk_change_actor"),
     )
 
 
