@@ -43,6 +43,8 @@ class Hub:
         self._wake = ThreadEvent()
         self._thread: Thread | None = None
         self._pinged = 0.0
+        # The epoch of the streams' positions; empty before the first look.
+        self._epoch = ""
         self._listener = Listener(app, self._wake.set)
 
     @property
@@ -82,7 +84,7 @@ class Hub:
 
     def _run(self) -> None:
         """Feed the streams until there are none."""
-        self._pinged = time.monotonic()
+        self._pinged, self._epoch = time.monotonic(), ""
         interval = LOOK_INTERVAL
         while True:
             self._wake.wait(interval)
@@ -113,6 +115,11 @@ class Hub:
         epoch, current = log.epoch(), log.snapshot()
         with self._lock:
             streams = list(self._streams)
+        if epoch != self._epoch:
+            # After a failover or a restore, positions mean nothing any more.
+            for stream in streams if self._epoch else ():
+                stream.position, stream.needs_resync = Position(current), True
+            self._epoch = epoch
         ready = [stream for stream in streams if not stream.sink.is_busy]
         is_behind = len(ready) < len(streams)
         groups = defaultdict[Position, list[Stream]](list)
@@ -136,6 +143,10 @@ class Hub:
                     page, written = fitting(first.form, first.filters, epoch, page, again)
         except HTTPException:
             # The caller may not read them any more.
+            self._end(streams)
+            return False
+        except Exception:  # no error of some, such as of a hook, may keep others from their events
+            self._app.logger.exception("Changes could not be sent to %d streams.", len(streams))
             self._end(streams)
             return False
         for stream in streams:

@@ -137,6 +137,38 @@ def test_an_unknown_cursor_gets_a_resync_and_the_stream_goes_on(shop, listen):
     assert events.next()[1]["target"] == 1
 
 
+def test_an_open_stream_gets_a_resync_with_a_new_epoch(shop, listen):
+    events = listen(shop)
+    shop("POST", "/orders", {"title": "Home"})
+    assert events.next()[1]["target"] == 1
+
+    shop.app.test_cli_runner().invoke(args=["changes", "new-epoch"])
+
+    assert events.next() == ("resync", {})
+    shop("POST", "/orders", {"title": "Garden"})
+    assert events.next()[1]["target"] == 2
+
+
+def test_an_error_of_one_stream_ends_it_and_no_other(make_shop, api, listen, caplog):
+    code = """
+from ostiary.identity import current_identity
+
+def extend(orders):
+    @orders.loaded.connect
+    def fail(sender, event):
+        if current_identity().user_id == 2:
+            raise RuntimeError("planted")
+"""
+    shop = make_shop(code={"order": code})
+    failing, other = listen(shop, token=api.logged_in("grace@example.com")), listen(shop)
+
+    shop("POST", "/orders", {"title": "Home"})
+
+    assert other.next()[1]["target"] == 1
+    with pytest.raises(StopIteration):
+        failing.next()
+
+
 def test_pings_carry_a_cursor(shop, listen, monkeypatch):
     monkeypatch.setattr(hub, "PING_INTERVAL", 0.1)
     events = listen(shop)
