@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, cast, select, type_coerce
+from sqlalchemy import ColumnElement, TextClause, and_, cast, select, type_coerce
+from sqlalchemy.sql.visitors import iterate
 
 from app.database.columns import AnyColumn
 from app.database.dialects import JsonValue
@@ -128,6 +129,9 @@ def _seen_before(
 
 def _before(watched: Watched, condition: ColumnElement[bool]) -> ColumnElement[bool]:
     """Return a condition on the values before a change; raise UndecidableError."""
+    if any(isinstance(part, TextClause) for part in iterate(condition)):
+        # It may name any column.
+        raise UndecidableError
     known = OwnTableCondition(condition, watched.table)
     kept = {column.name: column for column in watched.kept}
     if known.reads_others or not known.columns <= kept.keys():

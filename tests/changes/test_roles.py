@@ -52,6 +52,14 @@ def extend(orders):
 
     orders.roles["member"] = member
 """
+# One in SQL, whose columns are not known.
+IN_TEXT = """
+from sqlalchemy import text
+
+
+def extend(orders):
+    orders.roles["member"] = lambda user_id: text("site_id = 1")
+"""
 
 
 def test_a_row_that_leaves_the_sites_of_a_member_is_removed(make_shop, api):
@@ -69,8 +77,9 @@ def test_a_row_that_leaves_the_sites_of_a_member_is_removed(make_shop, api):
     assert types(read(shop, hers["next"], token=other)) == [("update", 1)]
 
 
-def test_a_role_that_the_keys_cannot_decide_gets_a_resync(make_shop, api):
-    shop = make_shop(MODELS, {"order": SIBLING})
+@pytest.mark.parametrize("role", [SIBLING, IN_TEXT])
+def test_a_role_that_the_keys_cannot_decide_gets_a_resync(make_shop, role):
+    shop = make_shop(MODELS, {"order": role})
     shop("POST", "/orders", {"title": "1", "siteId": 1})
     start = begin(shop)
     shop("POST", "/orders", {"title": "Home", "siteId": 1})
