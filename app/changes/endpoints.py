@@ -19,9 +19,9 @@ from app.errors import (
 )
 from app.observability.origin import current_network
 from app.rest.answers import JSON
-from app.rest.collection import Collection, change_streams
+from app.rest.collection import Collection
 from app.rest.endpoint import SAFE_VERBS, Endpoint, Endpoints, Route, register_endpoints
-from app.rest.views.changes import EVENT_STREAM, LAST_EVENT_ID, OPTIONS, SINCE
+from app.rest.views.changes import EVENT_STREAM, LAST_EVENT_ID, OPTIONS, SINCE, change_streams
 from app.server.parking import park
 from app.users.sessions.transports import token_look_up
 

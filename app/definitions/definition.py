@@ -25,7 +25,7 @@ from .changes import read_changes
 from .computed import DeclaredComputed, read_all_computed
 from .files import CONFIG, Source
 from .indexes import DeclaredIndex, read_indexes, with_index_length
-from .keys import FORCE_ID, IdProperty, belongs_to, polymorphic_keys, take_id
+from .keys import FORCE_ID, IdProperty, belongs_to, polymorphic_keys, read_owner_relations, take_id
 from .limits import read_limits
 from .switches import DISABLED, REMOTING, SHARED, Switches
 
@@ -231,7 +231,7 @@ def read_definition(merged: MergedModel) -> Definition:
         is_strict=settings.get("strict") in ("validate", "throw"),
         times=tuple(times),
         owner=str(settings.get("owner") or ""),
-        owner_relations=_owner_relations(declared["ownerRelations"]),
+        owner_relations=read_owner_relations(declared["ownerRelations"]),
         allows_by_default=_allows_by_default(declared),
         changes=read_changes(declared["changes"]),
         switches=merged.switches,
@@ -358,15 +358,6 @@ def _scope(declared: Declaration) -> dict[str, object]:
     if declared.value and not declared.mapping:
         declared.add("must be a filter")
     return dict(declared.mapping)
-
-
-def _owner_relations(declared: Declaration) -> list[str] | bool:
-    given = declared.value
-    if isinstance(given, list) and all(isinstance(name, str) for name in given):
-        return given
-    if not isinstance(given, bool | None):
-        declared.add("must be true, or a list of relations")
-    return given is True
 
 
 def _owner_may_change(declared: Declaration) -> bool:

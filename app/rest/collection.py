@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from flask import Flask
-from flask.typing import ResponseReturnValue
 from sqlalchemy import inspect
 
 from app import ids
@@ -366,8 +365,6 @@ class Collection:
 
 # The collections of an app by name, including those that only relations lead to.
 served_collections = AppState[dict[str, Collection]]("collections", factory=lambda _app: {})
-# Opens the change stream of a collection for the request.
-change_streams = AppState[Callable[[Collection], ResponseReturnValue]]("change streams")
 # The resources of models in JSON by name, also before they are served.
 declared_resources = AppState[dict[str, Resource]]("resources", factory=lambda _app: {})
 # Returns True if something else replaces a sample model.

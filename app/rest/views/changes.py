@@ -1,6 +1,6 @@
 """The endpoint of change streams, for the models whose changes are recorded."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from flask.typing import ResponseReturnValue
@@ -8,10 +8,13 @@ from flask.typing import ResponseReturnValue
 from app.access.policy import Grant
 from app.access.rules import READ
 from app.errors import RETRY_AFTER, InvalidFilter, TooManyRequests
-from app.rest.collection import Collection, change_streams
+from app.rest.collection import Collection
 from app.rest.endpoint import Endpoint, Route
 from app.rest.resource import Resource
+from app.state import AppState
 
+# Opens the change stream of a collection for the request.
+change_streams = AppState[Callable[[Collection], ResponseReturnValue]]("change streams")
 CHANGE_STREAM = "createChangeStream"
 EVENT_STREAM = "text/event-stream"
 OPTIONS = {
