@@ -58,7 +58,7 @@ lint: $(VENV)/.installed-dev ## check style, types and the import rules
 format: $(VENV)/.installed-dev ## format the code
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
-BENCHMARKS := calls batch computed connector rest latency flood enumeration growth replicas start memory
+BENCHMARKS := calls batch changes computed connector rest latency flood enumeration growth replicas start memory
 
 bench: install ## measure everything and write benchmarks/RESULTS.md; takes an hour (QUICK=1: minutes)
 	for name in $(BENCHMARKS); do $(BIN)/python -m benchmarks.$$name $(QUICK:%=--quick) || exit 1; done

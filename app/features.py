@@ -247,6 +247,12 @@ FEATURES = (
         },
     ),
     Feature(
+        "changes",
+        "app.changes",
+        Stage.CALLING,
+        commands={"changes": "app.changes.cli"},
+    ),
+    Feature(
         "batch",
         "app.batch",
         Stage.CALLING,

@@ -19,6 +19,7 @@ PARTS = {
     "calls": "Calls, statements and round trips of a request",
     "instructions": "Instructions of a request",
     "batch": "A batch against the requests that it replaces",
+    "changes": "Streams of changes",
     "computed": "Lists with computed properties",
     "rest": "Against floors",
     "peers": "Against LoopBack 3",

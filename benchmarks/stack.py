@@ -244,10 +244,15 @@ def _created(folder: Path, name: str) -> str:
     return server.format(name)
 
 
-def _migrated(url: str, folder: Path) -> str:
+def migrate(url: str, folder: Path, **settings: str) -> None:
+    """Migrate a database, with these environment variables."""
     command = [sys.executable, "-m", "flask", "--app", "wsgi", "db", "upgrade"]
-    environment = default_environment(url, folder)
+    environment = {**default_environment(url, folder), **settings}
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
+
+
+def _migrated(url: str, folder: Path) -> str:
+    migrate(url, folder)
     return url
 
 

@@ -43,7 +43,7 @@ TO_WRITE = {
     Kind.MAIL: "code of the project",
     Kind.PUSH: "code of the project",
     Kind.CRON: "a job outside the service, such as a command run by cron",
-    Kind.CHANGE_STREAM: "nothing here has change streams",
+    Kind.CHANGE_STREAM: "`changes` in the model's file, by which clients follow its rows",
     Kind.FUNCTION: "code of the project, if an endpoint or hook uses it",
 }
 # The kinds of findings that move as something else.

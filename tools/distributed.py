@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 COLUMNS = ("Statements", "Where", "Citus 13.0", "CockroachDB 25.4", "YugabyteDB 2025.1")
 NOT_STATED = "not stated"
+NOT_LOOKED_UP = "not looked up"
 SUPPORTED = "supported"
 ONE_SHARD = "only in statements for one shard"
 
@@ -202,6 +203,22 @@ NEEDS = [
         "each node has its own: do not use the setting",
         "do not use the setting: every node answers reads",
         "do not use the setting: every node answers reads",
+    ),
+    Need(
+        "Triggers for statements, functions in PL/pgSQL, and notifications",
+        r"^((CREATE|DROP) (OR REPLACE )?(FUNCTION|TRIGGER)\b|LISTEN ostiary_changes\b).*",
+        "only the log of changes",
+        NOT_LOOKED_UP,
+        NOT_LOOKED_UP,
+        NOT_LOOKED_UP,
+    ),
+    Need(
+        "Snapshots, ids of transactions, and the timeline",
+        r"\bpg_(current_xact_id|current_snapshot|current_wal_lsn|walfile_name)\b",
+        "only the log of changes",
+        NOT_LOOKED_UP,
+        NOT_LOOKED_UP,
+        NOT_LOOKED_UP,
     ),
     Need(
         "Savepoints",

@@ -21,6 +21,7 @@ from app import error_responses, errors
 from app.admin.setup import calls
 from app.audit.entries import Action
 from app.batch.errors import InvalidBatch
+from app.changes.errors import InvalidChangeStream
 from app.idempotency import errors as idempotency_errors
 from app.mail.subscribers import MAILS
 from app.metrics.catalog import Catalog, database_up, job_gauges, outbox_gauges
@@ -143,7 +144,12 @@ def own_errors() -> str:
     """Return the table of the errors of the service, of batches and of keys."""
     kinds: list[Any] = [
         kind
-        for kind in (*vars(errors).values(), InvalidBatch, *vars(idempotency_errors).values())
+        for kind in (
+            *vars(errors).values(),
+            InvalidBatch,
+            InvalidChangeStream,
+            *vars(idempotency_errors).values(),
+        )
         if isinstance(kind, type) and hasattr(kind, "error_code")
     ]
     rows = [

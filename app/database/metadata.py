@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from flask import Flask
-from sqlalchemy import MetaData, Table
+from sqlalchemy import Connection, MetaData, Table
 from sqlalchemy.types import NullType
 
 from app.state import AppState
@@ -22,6 +22,23 @@ def _new_metadata(_app: Flask) -> MetaData:
 # The tables that only this app has, or has with other columns, by its settings and models in JSON;
 # all others are in `db.metadata`.
 app_metadata = AppState("tables of its own", factory=_new_metadata)
+
+
+class DerivedObjects:
+    """Objects of the database that follow from the models beside tables: by default none.
+
+    Migrations do not have them; they are brought up to date after these.
+    """
+
+    def missing(self, connection: Connection) -> list[str]:
+        """Return what the database lacks, for an error."""
+        return []
+
+    def update(self, connection: Connection) -> None:
+        """Make what the database lacks, and drop what it has too much."""
+
+
+derived_objects = AppState("derived objects", factory=lambda _app: DerivedObjects())
 
 
 def is_stored(source: object) -> bool:

@@ -85,6 +85,8 @@ class Transaction:
     connection: Connection | None
     # Actions to run after the commit.
     actions: list[Callable[[], None]] = field(default_factory=list)
+    # Actions to run before it, in the transaction.
+    last_actions: list[Callable[[], None]] = field(default_factory=list)
     # The number of `transaction` blocks in which it is. While it is held there may be none, and
     # whether one of those that followed each other has raised.
     depth: int = 0
@@ -222,6 +224,8 @@ def _begin(engine: Engine) -> Transaction:
 
 
 def _commit(opened: Transaction) -> None:
+    for action in opened.last_actions:
+        action()
     if not db.session.registry.has():
         control(opened.pooled, opened.engine, "COMMIT")
         keep_connection(opened.pooled, opened.engine)
@@ -266,6 +270,15 @@ def after_commit(action: Callable[[], None]) -> None:
         getattr(g, TRANSACTION).actions.append(action)
     else:
         action()
+
+
+def before_commit(action: Callable[[], None]) -> bool:
+    """Run an action at the end of the open transaction; return False if it is to be run already."""
+    actions: list[Callable[[], None]] = getattr(g, TRANSACTION).last_actions
+    if action in actions:
+        return False
+    actions.append(action)
+    return True
 
 
 def in_transaction() -> bool:

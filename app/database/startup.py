@@ -15,7 +15,7 @@ from . import session
 from .dialects import begin
 from .faults import UNOPENED_FILE, error_reason, is_refused_options
 from .ids import stored_id_type
-from .metadata import app_metadata, project_tables
+from .metadata import app_metadata, derived_objects, project_tables
 from .session import db
 
 
@@ -85,13 +85,21 @@ def check_own_tables(app: Flask) -> None:
 
 
 def require_own_tables(app: Flask) -> None:
-    """Raise ConfigurationError if the database lacks tables or columns of the project."""
+    """Raise ConfigurationError if the database lacks tables or columns of the project.
+
+    Also if it lacks objects that follow from the models.
+    """
     own = {**project_tables(), **app_metadata.of(app).tables}
     if own and (missing := sorted(_missing(app, own))):
         raise ConfigurationError(
             f"the database has no {', '.join(missing)}: run `ostiary db migrate` and"
             " `ostiary db upgrade`"
         )
+    with app.app_context(), db.engine.connect() as connection:
+        if lacking := derived_objects.current.missing(connection):
+            raise ConfigurationError(
+                f"the database has no {', '.join(lacking)}: run `ostiary db upgrade`"
+            )
 
 
 def _missing(app: Flask, own: Mapping[str, Table]) -> Iterator[str]:

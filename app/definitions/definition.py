@@ -21,10 +21,11 @@ from app.rest.rows.limits import Limit
 from app.rest.visibility import Visibility
 
 from .bases import OTHER_NAMES, OWNER_MAY_CHANGE, USER, USER_SETTINGS, MergedModel, read_times
+from .changes import read_changes
 from .computed import DeclaredComputed, read_all_computed
 from .files import CONFIG, Source
 from .indexes import DeclaredIndex, read_indexes, with_index_length
-from .keys import FORCE_ID, IdProperty, belongs_to, polymorphic_keys, take_id
+from .keys import FORCE_ID, IdProperty, belongs_to, polymorphic_keys, read_owner_relations, take_id
 from .limits import read_limits
 from .switches import DISABLED, REMOTING, SHARED, Switches
 
@@ -50,7 +51,7 @@ WITHOUT_EFFECT = (
 KEYS = (
     *("properties", "relations", "acls", "options", "hidden", "protected", "scope", "strict"),
     *("indexes", "limits", "mixins", "methods", "owner", "ownerRelations", "defaultPermission"),
-    *("resourceName", "description"),
+    *("resourceName", "description", "changes"),
     *OTHER_NAMES.values(),
     *MAPPINGS,
     *("replaceOnPUT", "strictDelete", OWNER_MAY_CHANGE, FORCE_ID, REMOTING, DISABLED),
@@ -111,6 +112,8 @@ class Definition:
     owner_relations: list[str] | bool = False
     # Whether calls that no rule matches are allowed; None: as DEFAULT_PERMISSION says.
     allows_by_default: bool | None = None
+    # Whether changes of the rows are recorded, and which properties are kept of them.
+    changes: bool | Mapping[str, Sequence[str]] = False
     # Methods that are switched off and on.
     switches: Switches = field(default_factory=Switches)
     replaces_on_put: bool = True
@@ -228,8 +231,9 @@ def read_definition(merged: MergedModel) -> Definition:
         is_strict=settings.get("strict") in ("validate", "throw"),
         times=tuple(times),
         owner=str(settings.get("owner") or ""),
-        owner_relations=_owner_relations(declared["ownerRelations"]),
+        owner_relations=read_owner_relations(declared["ownerRelations"]),
         allows_by_default=_allows_by_default(declared),
+        changes=read_changes(declared["changes"]),
         switches=merged.switches,
         replaces_on_put=settings.get("replaceOnPUT") is not False,
         finds_deleted=settings.get("strictDelete") is True,
@@ -354,15 +358,6 @@ def _scope(declared: Declaration) -> dict[str, object]:
     if declared.value and not declared.mapping:
         declared.add("must be a filter")
     return dict(declared.mapping)
-
-
-def _owner_relations(declared: Declaration) -> list[str] | bool:
-    given = declared.value
-    if isinstance(given, list) and all(isinstance(name, str) for name in given):
-        return given
-    if not isinstance(given, bool | None):
-        declared.add("must be true, or a list of relations")
-    return given is True
 
 
 def _owner_may_change(declared: Declaration) -> bool:

@@ -165,3 +165,13 @@ def polymorphic_key(relation: str, declared: object) -> PolymorphicKey:
         str(named.get("foreignKey") or f"{start}Id"),
         str(named.get("discriminator") or f"{start}Type"),
     )
+
+
+def read_owner_relations(declared: Declaration) -> list[str] | bool:
+    """Return what `ownerRelations` says: the relations to owners, or whether all may be."""
+    given = declared.value
+    if isinstance(given, list) and all(isinstance(name, str) for name in given):
+        return given
+    if not isinstance(given, bool | None):
+        declared.add("must be true, or a list of relations")
+    return given is True

@@ -219,6 +219,7 @@ def make_resource(
         embedded=definition.embedded,
         default_filter=definition.scope,
         limits=definition.limits,
+        changes=definition.changes,
         computed=computed,
         added_endpoints=partial(_file_endpoints, definition),
     )

@@ -180,6 +180,7 @@ def _serve(
     ruled_by_parent = app.config["RELATION_PERMISSIONS"] == PARENT
     declared = declared_resources.of(app)
     for name, definition in models.definitions.items():
+        definition.changes = definition.changes or definition.plural in app.config["CHANGES"]
         declared[definition.plural] = make_resource(
             definition, definition.model, resolved[name], ruled_by_parent, computed[name]
         )

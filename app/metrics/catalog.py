@@ -79,6 +79,7 @@ class Catalog:
         self.standbys = _gauge(
             "standbys_in_use", "Standbys of `READ_DATABASE_URL` that may answer reads."
         )
+        self.streams = _gauge("change_streams", "Open streams of changes, and long polls.")
         self.hashes = _gauge(
             "password_hashes_in_progress",
             "Requests whose turn it is to compute a password hash.",

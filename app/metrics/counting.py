@@ -13,6 +13,7 @@ from sqlalchemy import QueuePool, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.audit.entries import UNVERIFIED_EMAIL, Action
+from app.changes.hub import hubs
 from app.connector.datasource import DataSource
 from app.connector.http.client import Call
 from app.database.session import db
@@ -132,12 +133,13 @@ class EventCounter:
 
 
 class GaugeSampler:
-    """Samples a process's connections and password hashes, so that their use has no overhead."""
+    """Samples a process's connections, streams and password hashes, so that use has no overhead."""
 
     def __init__(self, app: Flask, catalog: Catalog) -> None:
         self._catalog = catalog
         self._slots = hash_slots.of(app)
         self._refused = 0
+        self._hub = hubs.of(app)
         with app.app_context():
             self._engine = db.engine
         self._standbys = standbys.of(app) if app.config["READ_DATABASE_URL"] else None
@@ -151,6 +153,7 @@ class GaugeSampler:
             self._catalog.pool_size.set(pool.size())
         if self._standbys is not None:
             self._catalog.standbys.set(self._standbys.in_use)
+        self._catalog.streams.set(self._hub.number)
         self._catalog.hashes.set(self._slots.in_use)
         self._catalog.waiting_hashes.set(self._slots.waiting)
         refused = self._slots.refused

@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app.database.exclusive import begin_migration
 from app.database.faults import error_reason, is_missing_value
+from app.database.metadata import derived_objects
 from app.database.session import db
 from app.problems import describe_error
 
@@ -63,6 +64,7 @@ def upgrade(revision: str = "head") -> list[Step]:
             done += _upgrade(connection, PRODUCT, "head")
         for chain in chains:
             done += _upgrade(connection, chain, revision)
+        derived_objects.current.update(connection)
     return done
 
 
@@ -96,6 +98,7 @@ def downgrade(revision: str = "-1") -> list[Step]:
                 )
             if chain.applied(connection):
                 done += run(connection, chain, command.downgrade, revision)
+        derived_objects.current.update(connection)
     return done
 
 

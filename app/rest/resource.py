@@ -125,6 +125,9 @@ class Resource:
     # Read-only properties that queries compute: a `select` of one value, or an expression, about a
     # row of the table; if it depends on the caller, a function that returns it.
     computed: Mapping[str, Computation] = field(default_factory=dict)
+    # Whether changes of the rows are recorded in the log of changes, which `{"keep": ["status"]}`
+    # also makes keep the values of these properties.
+    changes: bool | Mapping[str, Sequence[str]] = False
     # Whether the rows are users, each of whom owns its own row.
     holds_users: bool = False
     # Whether it has endpoints; otherwise its rows are only reached through relations.

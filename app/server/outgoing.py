@@ -67,6 +67,8 @@ class Outgoing:
         self.sock = self
         self.client = client
         self.server = server
+        # Set once a view continues the response later: gunicorn's end of it is not sent.
+        self.parked: object = None
         # Bytes in memory that are not sent yet.
         self.unsent = 0
         # Bytes of files in the response.
@@ -101,7 +103,15 @@ class Outgoing:
         if self._head is None:
             self._head = data
             return
+        if self.parked is not None:
+            return
         data, self._head = self._head + data, b""
+        self.push(data)
+        if self.unsent:
+            self._wait()
+
+    def push(self, data: bytes) -> None:
+        """Send as much as the client accepts, and buffer the rest; raise ClientGoneError."""
         sent = 0 if self._parts else self._send(data)
         if sent < len(data):
             last = self._parts[-1] if self._parts else None
@@ -110,7 +120,6 @@ class Outgoing:
                 self._parts.append(last)
             last += memoryview(data)[sent:]
             self.unsent += len(data) - sent
-            self._wait()
 
     def sendfile(self, file: BinaryIO, offset: int, count: int) -> None:
         """Send as much of a file's part as the client accepts at once; raise ClientGoneError."""

@@ -28,6 +28,7 @@ from .hash_queue import HashQueue
 from .incoming import IncomingRequest
 from .listening import check_options
 from .outgoing import ClientGoneError, UnreadAnswerError
+from .parking import ParkedConnections, ParkedResponse
 from .processes import TRIM_INTERVAL, Threads, fit_connections, trim_malloc
 from .uploads import MIN_PROGRESS, Uploads
 
@@ -67,6 +68,8 @@ class BufferingWorker(ThreadWorker):
         self.hashes: HashQueue
         # Requests whose bodies are received in files.
         self.uploads: Uploads
+        # Connections whose responses are continued later.
+        self.parked: ParkedConnections
 
     @classmethod
     def check_config(cls, cfg: Config, log: Logger) -> None:
@@ -92,6 +95,7 @@ class BufferingWorker(ThreadWorker):
         most = max(1, self.worker_connections // 2)
         self.hashes = HashQueue(self.wsgi, most, self.cfg.threads)
         self.uploads = Uploads(self.wsgi, self.cfg)
+        self.parked = ParkedConnections(self.poller, self.method_queue.defer, self._timeout)
         hash_slots.of(self.wsgi).threads.join(self.number, self.cfg.workers)
         super().run()
         # Like an executor's threads, active ones finish before the process ends.
@@ -123,6 +127,7 @@ class BufferingWorker(ThreadWorker):
         super().set_accept_enabled(enabled)
         if not enabled and not self.alive:
             self.hashes.end_by(time.monotonic() + self.cfg.graceful_timeout / 2)
+            self.parked.end_all()
             for listener in self.sockets:
                 self._accept_waiting(listener)
                 listener.close()
@@ -315,7 +320,13 @@ class BufferingWorker(ThreadWorker):
         The connection's next request is handled after that.
         """
         self.uploads.end(conn)
-        if not conn.outgoing.is_sent:
+        if isinstance(parked := conn.outgoing.parked, ParkedResponse):
+            # It is none of `worker_connections` any more, which are for requests.
+            self.nr_conns -= 1
+            self.parked.add(conn, parked)
+            if not self.alive:
+                self.parked.end_all()
+        elif not conn.outgoing.is_sent:
             react = partial(self._send_rest, is_kept=is_kept)
             self.waiting.watch(conn, self.waiting.sending, self._timeout, EVENT_WRITE, react)
         elif is_kept:
@@ -375,6 +386,7 @@ class BufferingWorker(ThreadWorker):
         """
         super().murder_pending()
         self._start_due()
+        self.parked.close_overdue()
         for conn in self.waiting.take_overdue(self.waiting.sending):
             self._close_unread(conn)
         for queue in (self.waiting.receiving, self.waiting.lingering):

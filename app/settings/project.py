@@ -5,7 +5,7 @@ from typing import Any
 
 from marshmallow import Schema, fields, pre_load, validate
 
-from .fields import OriginField, Settings, setting
+from .fields import OriginField, Settings, lifetime, setting
 
 # The value of COMPATIBILITY, and the defaults that it changes.
 LOOPBACK3 = "loopback3"
@@ -57,6 +57,18 @@ class ProjectSettings(Schema):
         fields.Boolean,
         True,
         "`false`: the sample model, to-dos, is not served. A model in JSON may also replace it.",
+    )
+    CHANGES = setting(
+        partial(fields.List, fields.String()),
+        list,
+        "Models whose changes are recorded in the log of changes, in addition to those that say so"
+        " themselves: [changes.md](changes.md).",
+    )
+    CHANGES_RETENTION = setting(
+        fields.Integer,
+        7 * 86400,
+        "Seconds for which the log of changes keeps a change.",
+        validate=lifetime,
     )
     FIXTURES = setting(
         fields.Boolean,

@@ -15,6 +15,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from app import outbox
+from app.changes.hub import hubs
 from app.config import ConfigurationError, read_project_files
 from app.database.faults import error_reason
 from app.database.session import db
@@ -106,6 +107,7 @@ def migrate_project(project: Path, url: str, mail_folder: Path) -> str:
 def close(app: Flask) -> None:
     """End the threads and database connections of an app."""
     outbox.stop(app)
+    hubs.of(app).stop()
     if app.config["READ_DATABASE_URL"]:
         standbys.of(app).stop()
     with app.app_context():
@@ -129,6 +131,7 @@ class SharedApp:
         OpenAPI document may stay.
         """
         outbox.stop(self.app)
+        hubs.of(self.app).stop()
         values = self.app.extensions[VALUES]
         for state in values.keys() - self._built["values"]:
             del values[state]

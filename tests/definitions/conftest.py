@@ -7,7 +7,8 @@ import click
 import pytest
 from sqlalchemy import MetaData
 
-from app.database.metadata import app_metadata, project_tables
+from app.database.ids import RowId, id_storage
+from app.database.metadata import app_metadata, derived_objects, project_tables
 from app.database.session import db
 from tests.conftest import Api
 
@@ -64,15 +65,28 @@ def metadata_with(app, names):
     return metadata
 
 
+def store_ids(app, tables):
+    """Give ids the types that migrations give them; SQLAlchemy would number the rows."""
+    for table in tables:
+        table.dialect_options["sqlite"]["autoincrement"] = False
+        for column in table.columns:
+            if isinstance(column.type, RowId):
+                column.type = id_storage(app.config["ID_TYPE"])
+
+
 @contextmanager
 def tables_of(app):
     """Make the tables that only this app has, and drop them at the end."""
     names = {*project_tables(), *app_metadata.of(app).tables} - {"users"}
     metadata = metadata_with(app, names)
     own = [metadata.tables[name] for name in names]
+    if app.config["ID_TYPE"] != "integer":
+        store_ids(app, own)
     with app.app_context():
         metadata.create_all(db.engine, tables=own)
         change_users("ADD", user_columns(app))
+        with db.engine.begin() as connection:
+            derived_objects.current.update(connection)
     try:
         yield
     finally:

@@ -238,6 +238,7 @@ def test_levels_are_those_of_each_process(service):
         ("ostiary_database_connections_in_use", 0),
         ("ostiary_password_hashes_in_progress", 0),
         ("ostiary_password_hashes_waiting", 0),
+        ("ostiary_change_streams", 0),
     ):
         expected = {("1",): level, ("2",): level}
         eventually(lambda: service.samples(name, "process") == expected)  # noqa: B023

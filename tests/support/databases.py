@@ -14,7 +14,7 @@ from app.factory import create_app
 from app.migrate.running import upgrade
 
 
-def migrate(url: str, folder: Path, **settings: str) -> None:
+def migrate(url: str, folder: Path, **settings: Any) -> None:
     """Create the tables by an app that has no threads and is not used again."""
     mail = {"MAIL_FOLDER": str(folder / "mail")}
     app = create_app({"SQLALCHEMY_DATABASE_URI": url, **mail, **settings})

@@ -23,6 +23,7 @@ from app.rest.rows.writer import MAX_ROWS
 from app.rest.writing import create_rows, update_all
 from app.settings import is_compatible
 
+from .changes import change_endpoints
 from .lists import find_list, read_list, respond_page
 from .own_endpoints import bind_own, describe_own
 from .relations import declared_relation_endpoints, relation_endpoints
@@ -271,13 +272,14 @@ def all_endpoints(
     usual = [*endpoints_of(views(collection)), *relation_endpoints(collection)]
     own = [bind_own(collection, endpoint) for endpoint in collection.resource.own_endpoints]
     own += _added(collection.resource, collection)
+    own += change_endpoints(collection.resource, collection)
     return [*own, *_describe(collection.resource, _without_replaced(usual, own))]
 
 
 def declared_endpoints(resource: Resource) -> list[Endpoint]:
     """Return the endpoints of a resource as declared; they cannot be called."""
     own = [describe_own(resource, endpoint) for endpoint in resource.own_endpoints]
-    own += _added(resource, None)
+    own += [*_added(resource, None), *change_endpoints(resource, None)]
     usual = usual_endpoints(resource.relations)
     return [*own, *_describe(resource, _without_replaced(usual, own))]
 

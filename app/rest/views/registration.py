@@ -47,7 +47,8 @@ def register_resource(app: Flask, resource: Resource) -> None:
     if resource.name in served_collections.of(app):
         raise ConfigurationError(f"{resource.name} is served already; set another name")
     resource = with_added_relations(app, resource)
-    resource = replace(resource, owners=_owners(app, resource))
+    changes = resource.changes or resource.name in app.config["CHANGES"]
+    resource = replace(resource, owners=_owners(app, resource), changes=changes)
     collection = Collection(resource, app.config)
     check_types(resource.name, collection.properties)
     _check_id(collection)

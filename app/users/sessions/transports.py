@@ -151,6 +151,19 @@ def resolve_sliding_token(reader: TokenReader) -> None:
         )
 
 
+def token_look_up() -> Callable[[], Identity]:
+    """Return a function that looks up the request's token anew, also after the request.
+
+    It returns an anonymous caller if the request's was one.
+    """
+    reader, identity = token_reader.current, current_identity()
+    transport, value = _find_token(reader.readers)
+    if transport is None or identity.token is None:
+        return lambda: ANONYMOUS
+    # No partial, whose representation would have the token.
+    return lambda: _identify(transport, value, reader)
+
+
 def _transports(middleware: Mapping[str, list[str]]) -> Iterator[TokenTransport]:
     """Yield the transports in order of precedence; the first with a value is used."""
     yield AUTHORIZATION
