@@ -185,7 +185,7 @@ def _user(user_id: Id | None) -> dict[str, Any]:
     if row is None:
         return {"id": user_id}
     named = {"realm": row.realm, "username": row.username}
-    given = {name: value for name, value in named.items() if value is not None}
+    given = {name: value for name, value in named.items() if value}
     return {"id": row.id, **given, "email": row.email, "emailVerified": row.email_verified}
 
 

@@ -14,7 +14,7 @@ from flask import Flask, current_app
 
 from app.connector import ConnectorError
 from app.connector.http.connection import Adapter, HostPolicy, Limits, current_limits
-from app.settings.fields import is_address
+from app.settings.fields import DEFAULT_PORTS, is_address
 from app.state import AppState
 
 from .models import MAX_STORED
@@ -73,8 +73,11 @@ class ReceiverPolicy(HostPolicy):
         host = (parts.hostname or "").lower()
         if not is_address(url, "https", "http") or "@" in parts.netloc:
             raise ValueError("must be an https address without a user or a password")
-        if parts.scheme == "http" and not self._is_named(host, parts.port or 80):
+        is_named = self._is_named(host, parts.port or DEFAULT_PORTS[parts.scheme])
+        if parts.scheme == "http" and not is_named:
             raise ValueError("must be an https address, unless WEBHOOK_HOSTS has its host")
+        if not is_named:
+            self.check_proxied(url)
         super().check(url)
 
     def check_peer(self, sock: socket.socket, host: str, port: int) -> None:
