@@ -82,7 +82,9 @@ def record_changes(webhook: Webhook, claim: int) -> bool:
             page = log.Page([], Position(current), has_more=False)
             add(webhook.id, [(RESYNC, None, {"models": webhook.models}, now())])
         else:
-            filters = {name: parse_where(name, webhook.filters.get(name)) for name in webhook.models}
+            filters = {
+                name: parse_where(name, webhook.filters.get(name)) for name in webhook.models
+            }
             page = log.read(position, filters, current)
             add(webhook.id, _messages(webhook, filters, page.changes))
         webhook.position = _stored(epoch, page.position)

@@ -24,7 +24,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
 
-    def do_POST(self) -> None:  # noqa: N802 - the name http.server looks for
+    def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         receiver = self.server.receiver
         receiver.messages.append((self.path, dict(self.headers.items()), body))

@@ -121,7 +121,7 @@ def test_a_failing_receiver_delays_no_other_and_rows_keep_their_order(sending, r
     assert [message["data"]["title"] for message in receiver.take("/bad")] == ["A", "B"]
 
 
-def test_a_receiver_that_fails_for_five_days_is_disabled(sending, receiver, mails):
+def test_a_receiver_that_fails_for_five_days_is_disabled(sending, receiver):
     webhook = sending.add(receiver.url, models=["Orders"])
     receiver.answers["/"] = lambda handler: handler.answer(500)
     sending.call("POST", "/orders", {"title": "A"})
@@ -131,7 +131,9 @@ def test_a_receiver_that_fails_for_five_days_is_disabled(sending, receiver, mail
     sending.work()
     assert not sending.call("GET", f"/admin/webhooks/{webhook['id']}").json["enabled"]
     where = {"where": {"action": "webhook-given-up"}}
-    [record] = sending.call("GET", "/admin/audit", query_string={"filter": str(where).replace("'", '"')}).json
+    [record] = sending.call(
+        "GET", "/admin/audit", query_string={"filter": str(where).replace("'", '"')}
+    ).json
     assert record["details"] == {"webhook": webhook["id"], "reason": "failures of five days"}
 
 

@@ -3,8 +3,6 @@
 import socket
 import threading
 
-import pytest
-
 from app.webhooks import sending as calls
 from app.webhooks.sending import senders
 
