@@ -175,6 +175,16 @@ FEATURES = (
             "roles": "app.users.commands.access",
         },
     ),
+    Feature(
+        "webhooks",
+        "app.webhooks",
+        Stage.USERS,
+        settings=("WEBHOOKS",),
+        extra="webhooks",
+        libraries=("cryptography",),
+        is_declared=True,
+        commands={"webhooks": "app.webhooks.cli"},
+    ),
     Feature("account page", "app.account.views", Stage.SERVED, settings=("ACCOUNT_PAGE",)),
     Feature(
         "admin page",

@@ -24,7 +24,7 @@ SWITCHES = {
     "EXPLORER_ENABLED",
     "METRICS_ENABLED",
 }
-SWITCHES |= {"SAMPLE_TODOS"}
+SWITCHES |= {"SAMPLE_TODOS", "WEBHOOKS"}
 # Features that need a server, or code of a project.
 NEEDS_MORE = {"READ_DATABASE_URL", "PROJECT_FILE"}
 OPTIONAL = [feature for feature in FEATURES if feature.settings]
@@ -72,6 +72,8 @@ def settings(tmp_path):
         "STATIC_FOLDER": str(site),
         "STORES": {"files": {"provider": "filesystem", "root": str(tmp_path / "files")}},
         "TOKEN_MIDDLEWARE": {},
+        "WEBHOOKS": True,
+        "WEBHOOK_KEYS": [FACTOR_KEY],
     }
 
 
@@ -147,6 +149,9 @@ def test_without_the_libraries_of_its_extra_a_feature_names_it(
     extras = ConfigParser()
     extras.read(ROOT / "setup.cfg")
     monkeypatch.setattr("app.config.find_spec", lambda name: name not in feature.libraries)
+    for other in OPTIONAL:
+        if other is not feature and {*other.libraries} & {*feature.libraries}:
+            settings = off(settings, other)
 
     with pytest.raises(ConfigurationError, match=f"^{feature.settings[0]} .* {feature.extra};"):
         make(**settings)

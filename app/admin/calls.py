@@ -12,6 +12,7 @@ from app.access.roles import ADMIN
 from app.access.rules import AUTHENTICATED, allow
 from app.rest.endpoint import Endpoint, Route, View
 from app.rest.requests.parameters import MAX_DEPTH
+from app.state import AppState
 
 # The name of the calls in paths and rules.
 MODEL = "admin"
@@ -24,15 +25,19 @@ FILTER_ERRORS = (
     errors.TooDeep(f"filter nests deeper than {MAX_DEPTH} levels."),
 )
 
-# All calls, in the order of the modules that declare them.
+# All calls of the page, in the order of the modules that declare them.
 calls: list[Endpoint] = []
+# The calls of features that are switched on.
+added_calls = AppState[list[Endpoint]]("admin calls of features", factory=lambda _app: [])
 
 
-def call(method: str, access: str, *routes: str, **declared: Any) -> Callable[[View], View]:
+def call(
+    method: str, access: str, *routes: str, among: list[Endpoint] = calls, **declared: Any
+) -> Callable[[View], View]:
     """Declare an admin call, which personal tokens may not make.
 
     The view is called with the arguments of the path, and with `body` if that is a marshmallow
-    schema.
+    schema. Features add to a list of their own.
     """
 
     def decorate(view: View) -> View:
@@ -43,7 +48,7 @@ def call(method: str, access: str, *routes: str, **declared: Any) -> Callable[[V
 
         where = tuple(map(Route.parse, routes))
         declared_as = {"session_only": True, **declared}
-        calls.append(
+        among.append(
             Endpoint(method=method, access=access, routes=where, view=respond, **declared_as)
         )
         return view

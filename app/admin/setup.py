@@ -8,7 +8,7 @@ from app.rest.endpoint import Endpoints, register_endpoints
 from app.users.user_models import has_several, settings_of, user_models
 from app.users.views.pages import page_of_model
 
-from .calls import MODEL, RULES, calls
+from .calls import MODEL, RULES, added_calls, calls
 from .endpoints import records, users
 
 __all__ = ["calls", "init_app"]
@@ -24,7 +24,7 @@ def init_app(app: Flask) -> None:
     app.register_blueprint(bp, url_prefix="/admin")
     users.init_app(app)
     records.init_app(app)
-    register_endpoints(app, Endpoints(MODEL, calls, (), kept=RULES))
+    register_endpoints(app, Endpoints(MODEL, [*calls, *added_calls.of(app)], (), kept=RULES))
 
 
 @bp.get("")

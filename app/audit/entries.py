@@ -1,7 +1,7 @@
 """The audit log: who did what to whom, and from where; written in the transaction of the action."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -17,6 +17,7 @@ from app.database.statements import PreparedStatement
 from app.ids import Id
 from app.observability.origin import current_origin
 from app.signals import audited, emit_after_commit
+from app.state import AppState
 from app.times import now
 
 from .models import MAX_ACTION, AuditRecord
@@ -28,6 +29,11 @@ ACTION_NAME = re.compile(rf"[A-Za-z0-9-]{{1,{MAX_ACTION}}}", re.ASCII)
 # The `reason` of a failed login by a user whose email is not verified.
 UNVERIFIED_EMAIL = "unverified email"
 COLUMNS = inspect(AuditRecord).columns
+# What is called in the transaction of each recorded action with its name and the users concerned,
+# also if AUDIT_DAYS is None.
+followers = AppState[list[Callable[[str, Sequence[Id | None]], None]]](
+    "followers of recorded actions", factory=lambda _app: []
+)
 # Inserts one record, as most actions do.
 INSERT = PreparedStatement(
     insert(AuditRecord)
@@ -149,6 +155,17 @@ class Action(StrEnum):
         "delivery-given-up",
         "The delivery `delivery` of the outbox was cancelled.",
     )
+    WEBHOOK_CREATED = "webhook-created", "The webhook `webhook` was created, for the address `url`."
+    WEBHOOK_CHANGED = (
+        "webhook-changed",
+        "The webhook `webhook` was changed; `change` says what: `settings`, `secret`, `enabled` or"
+        " `disabled`.",
+    )
+    WEBHOOK_DELETED = "webhook-deleted", "The webhook `webhook` was deleted."
+    WEBHOOK_GIVEN_UP = (
+        "webhook-given-up",
+        "The service disabled the webhook `webhook`, for the `reason`.",
+    )
     JOB_REQUESTED = "job-requested", "The actor let the job `job` run now."
     THROTTLE_RELEASED = (
         "throttle-released",
@@ -186,6 +203,8 @@ def record_all(
     found = list(about)
     for _, details in found:
         _announce(action, details)
+    for follow in followers.current:
+        follow(action, [user_id for user_id, _ in found])
     _insert(action, found, actor_id)
 
 

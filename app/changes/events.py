@@ -51,17 +51,30 @@ class UndecidableError(Exception):
 
 def events_of(filters: Mapping[str, Filter], changes: Sequence[Any]) -> list[Event]:
     """Return the events of changes for the current caller, in order; raise the access error."""
-    found: list[tuple[int, Event]] = []
-    for name, filter_ in filters.items():
-        own = [change for change in changes if change.model == name]
-        # Also without changes, so that what ends a permission ends the stream.
-        scope = [
+    # Also for models without changes, so that what ends a permission ends the stream.
+    scopes = {
+        name: [
             condition
             for method in METHODS
             for condition in watched_models.current[name].collection.scope(method)
         ]
-        if own:
-            found += _events(watched_models.current[name], filter_, own, scope)
+        for name in filters
+    }
+    return _in_order(filters, changes, scopes)
+
+
+def events_of_all_rows(filters: Mapping[str, Filter], changes: Sequence[Any]) -> list[Event]:
+    """Return the events of changes for a reader of all rows, in order."""
+    return _in_order(filters, changes, dict.fromkeys(filters, ()))
+
+
+def _in_order(
+    filters: Mapping[str, Filter], changes: Sequence[Any], scopes: Mapping[str, Conditions]
+) -> list[Event]:
+    found: list[tuple[int, Event]] = []
+    for name, filter_ in filters.items():
+        if own := [change for change in changes if change.model == name]:
+            found += _events(watched_models.current[name], filter_, own, scopes[name])
     return [event for _, event in sorted(found, key=lambda pair: pair[0])]
 
 

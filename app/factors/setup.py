@@ -28,8 +28,10 @@ def init_app(app: Flask) -> None:
 
 
 def _add_authenticator_apps(app: Flask) -> None:
-    made = import_module("app.factors.totp.codes").Codes(app.config["FACTOR_KEYS"])
-    totp.codes.set(app, made)
+    # Imported only now, because their libraries are an extra.
+    encryption, codes = map(import_module, ("app.encryption", "app.factors.totp.codes"))
+    keys = encryption.Encryption("SECOND_FACTOR", "FACTOR_KEYS", app.config["FACTOR_KEYS"])
+    totp.codes.set(app, codes.Codes(keys))
     kinds.register(app, kinds.TOTP, totp, totp)
     kinds.register(app, kinds.RECOVERY, recovery)
     login_methods.register_proved(app, totp)

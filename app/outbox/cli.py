@@ -11,7 +11,7 @@ from app.commands import CommandGroup, json_option, print_rows
 from . import maintenance
 from .delivery import drain
 from .models import STATES, WAITING_STATES
-from .service import worker
+from .service import companions, worker
 
 COLUMNS = (
     *("id", "event", "subscriber", "recipient", "state", "attempts", "created", "deadline"),
@@ -34,10 +34,13 @@ def run(once: bool) -> None:
         return
     # Blocked before the worker's thread starts, which inherits it.
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
-    worker.of(app).start()
+    workers = [worker.of(app), *companions.of(app)]
+    for each in workers:
+        each.start()
     click.echo("Delivering until SIGTERM or SIGINT.")
     signal.sigwait(STOP_SIGNALS)
-    worker.of(app).stop()
+    for each in workers:
+        each.stop()
     click.echo("Stopped.")
 
 

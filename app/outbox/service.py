@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from flask import Flask, current_app, has_request_context
 from sqlalchemy import bindparam, delete, exists, insert, inspect, select
@@ -174,14 +174,33 @@ class Worker:
 worker = AppState("outbox worker", factory=Worker)
 
 
+class Companion(Protocol):
+    """A worker that delivers by its own queue, in the processes that deliver the outbox's."""
+
+    def start(self) -> None:
+        """Start its threads, unless they run."""
+
+    def stop(self) -> None:
+        """Finish the attempts in progress."""
+
+
+companions = AppState[list[Companion]]("companions of the outbox", factory=lambda _app: [])
+
+
 def start(app: Flask) -> None:
-    """Deliver in this process, unless OUTBOX_IN_PROCESS is false or there are no subscribers."""
-    if app.config["OUTBOX_IN_PROCESS"] and registry.of(app).handlers:
+    """Deliver in this process, unless OUTBOX_IN_PROCESS is false or there is nothing to deliver."""
+    if not app.config["OUTBOX_IN_PROCESS"]:
+        return
+    if registry.of(app).handlers:
         worker.of(app).start()
+    for companion in companions.of(app):
+        companion.start()
 
 
 def stop(app: Flask) -> None:
-    """Stop delivering in this process after the attempt in progress."""
+    """Stop delivering in this process after the attempts in progress."""
+    for companion in companions.of(app):
+        companion.stop()
     worker.of(app).stop()
     leases.of(app).stop()
 

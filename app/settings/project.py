@@ -70,6 +70,25 @@ class ProjectSettings(Schema):
         "Seconds for which the log of changes keeps a change.",
         validate=lifetime,
     )
+    WEBHOOKS = setting(
+        fields.Boolean,
+        False,
+        "`true`: changes and events are sent to addresses that administrators add:"
+        " [webhooks.md](webhooks.md).",
+    )
+    WEBHOOK_KEYS = setting(
+        partial(fields.List, fields.String()),
+        list,
+        "Keys that encrypt the secrets and the bodies of webhooks, such as `openssl rand -base64 32"
+        " | tr +/ -_` prints. The first one encrypts, all of them decrypt.",
+        is_secret=True,
+    )
+    WEBHOOK_HOSTS = setting(
+        partial(fields.List, fields.String()),
+        list,
+        "Hosts, such as `hooks.internal` or `10.0.0.5:8080`, and networks, such as `10.0.0.0/8`,"
+        " to which webhooks are sent although they are not public, and by `http` too.",
+    )
     FIXTURES = setting(
         fields.Boolean,
         False,

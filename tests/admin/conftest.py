@@ -6,6 +6,7 @@ from app.access.roles import grant
 from app.access.rules import EVERYONE, OWNER
 from tests.conftest import Api
 from tests.support.rows import make_admin
+from tests.webhooks.conftest import receiver  # noqa: F401 a fixture
 
 # What users need that everybody may call, beside what a test opens.
 LOGIN = {"principalId": EVERYONE, "permission": "ALLOW", "property": ["create", "login"]}

@@ -26,6 +26,7 @@ from tests.support.apps import build
 from tests.support.documents import blocks
 from tests.support.live import serve_app
 from tests.support.ports import free_port
+from tests.support.second_factors import FACTOR_KEY
 from tests.support.shop import JSON, created, write_files
 
 ADMIN, SUPPORT, PLAIN = "root@example.com", "sue@example.com", "ada@example.com"
@@ -112,6 +113,9 @@ def administered(folder: Path, template: Path, **settings: Any) -> Iterator[Serv
             DATA_SOURCES=_data_sources(port, folder / "files"),
             PROVIDERS=PROVIDER,
             PERSONAL_TOKENS={},
+            WEBHOOKS=True,
+            WEBHOOK_KEYS=[FACTOR_KEY],
+            WEBHOOK_HOSTS=["127.0.0.0/8"],
             ACLS={"admin": SUPPORT_RULES},
             **settings,
         )

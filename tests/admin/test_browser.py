@@ -16,6 +16,7 @@ from app.jobs.running import worker
 from app.outbox.delivery import drain
 from app.outbox.models import DELIVERED, Delivery
 from app.todos.models import Todo
+from app.webhooks.worker import workers as webhooks
 from tests.conftest import PASSWORD
 from tests.support.axe import find_problems
 from tests.support.programs import require
@@ -396,6 +397,40 @@ def test_a_mail_that_failed_is_sent_again(admin, service):
     admin.page.set_viewport_size(DESK)
     admin.go("audit")
     expect(admin.row("delivery-retried")).to_contain_text(ADMIN)
+
+
+def test_a_webhook_is_added_tested_and_deleted(admin, service, receiver):
+    admin.enter("webhooks")
+    admin.field("Address").fill(receiver.url)
+    admin.field("Events").fill("users.created, users.made")
+    admin.press("Create")
+    expect(admin.page.get_by_role("alert")).to_contain_text("must be one of")
+    admin.field("Events").fill("users.created")
+    admin.press("Create")
+    expect(admin.page.get_by_role("dialog")).to_contain_text("whsec_")
+    admin.press("Close")
+    admin.follow(receiver.url)
+    admin.press("Test")
+    admin.expect_told("A test is sent.")
+    webhooks.of(service.app).work()
+    assert [message["type"] for message in receiver.take()] == ["webhooks.test"]
+    admin.press("Refresh")
+    delivery = admin.row("webhooks.test")
+    expect(delivery).to_contain_text("delivered")
+    expect(delivery).to_contain_text("thanks")
+    assert admin.page.evaluate(WHAT_DOES_NOT_FIT) == []
+    admin.press("Send 1 again")
+    admin.expect_told("It is sent again.")
+    admin.press("Disable")
+    admin.expect_told("Disabled.")
+    admin.press("Rotate")
+    admin.confirm("Rotate")
+    expect(admin.page.get_by_role("dialog")).to_contain_text("whsec_")
+    admin.press("Close")
+    admin.press("Delete")
+    admin.confirm("Delete")
+    admin.expect_told("Deleted the webhook.")
+    expect(admin.page.get_by_text("There is no webhook yet")).to_be_visible()
 
 
 def test_a_job_is_run_now_and_its_last_run_is_seen(admin, service):

@@ -30,6 +30,7 @@ VIEWS = [
     Shown("role", "roles/clerk"),
     Shown("audit", "audit"),
     Shown("outbox", "outbox"),
+    Shown("webhooks", "webhooks"),
     Shown("jobs", "jobs"),
     Shown("locks", "locks"),
     Shown("files", "files"),

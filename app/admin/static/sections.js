@@ -10,6 +10,7 @@ const SECTIONS = [
   { name: "roles", title: "Roles", method: "findRoles", load: () => import("./roles.js") },
   { name: "audit", title: "Audit log", method: "findAudit", load: () => import("./audit.js") },
   { name: "outbox", title: "Outbox", method: "findOutbox", load: () => import("./outbox.js") },
+  { name: "webhooks", title: "Webhooks", method: "findWebhooks", load: () => import("./webhooks.js") },
   { name: "jobs", title: "Jobs", method: "findJobs", load: () => import("./jobs.js") },
   { name: "locks", title: "Locks", method: "findThrottles", load: () => import("./locks.js") },
   { name: "files", title: "Files", isAllowed: (admin) => storesOf(admin).length > 0, load: () => import("./files.js") },

@@ -1,4 +1,4 @@
-"""One-time passwords by the clock (RFC 6238), and the encryption of their secrets.
+"""One-time passwords by the clock (RFC 6238), whose secrets are encrypted.
 
 Imported only if second factors are switched on, because the libraries are an extra.
 """
@@ -8,37 +8,22 @@ import io
 
 import pyotp
 import segno
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from flask import current_app
 
-from app.config import ConfigurationError
+from app.encryption import Encryption
 from app.times import now
 
 #: Seconds of a period, and digits of a code: the values that all authenticator apps support.
 PERIOD, DIGITS = 30, 6
 #: Periods by which a device's clock may differ (RFC 6238, 5.2, and ASVS 6.5.5).
 DRIFT = 1
-# The command that prints a key: 32 random bytes in the alphabet of RFC 4648, section 5.
-EXAMPLE = "openssl rand -base64 32 | tr +/ -_"
 
 
 class Codes:
-    """Encryption of an app's secrets with the keys of its settings.
+    """The codes of an app's secrets, which are encrypted by its keys."""
 
-    The first key encrypts, all keys decrypt. Raises ConfigurationError for an invalid key.
-    """
-
-    def __init__(self, keys: list[str]) -> None:
-        if not keys:
-            raise ConfigurationError(
-                f"SECOND_FACTOR needs a key in FACTOR_KEYS, such as {EXAMPLE} prints"
-            )
-        try:
-            self._keys = MultiFernet([Fernet(key) for key in keys])
-        except ValueError:
-            raise ConfigurationError(
-                f"FACTOR_KEYS must be a list of keys such as {EXAMPLE} prints"
-            ) from None
+    def __init__(self, keys: Encryption) -> None:
+        self._keys = keys
 
     def new_secret(self) -> str:
         """Return a new 160-bit secret in base32 (RFC 4226, 4)."""
@@ -46,14 +31,11 @@ class Codes:
 
     def encrypt(self, secret: str) -> str:
         """Return an encrypted secret."""
-        return self._keys.encrypt(secret.encode()).decode()
+        return self._keys.encrypt(secret)
 
     def rotate(self, stored: str) -> str:
         """Return a stored secret, encrypted with the first key; raise ValueError if no key fits."""
-        try:
-            return self._keys.rotate(stored.encode()).decode()
-        except InvalidToken:
-            raise ValueError("no key of FACTOR_KEYS fits") from None
+        return self._keys.rotate(stored)
 
     def matching_step(self, stored: str, code: str, after: int | None) -> int | None:
         """Return the latest period with this code; None if no period near the present has it.
@@ -61,9 +43,9 @@ class Codes:
         `after` is the period of the last code: codes up to it do not match.
         """
         try:
-            totp = pyotp.TOTP(self._keys.decrypt(stored.encode()).decode(), digits=DIGITS)
-        except InvalidToken:
-            current_app.logger.error("a second factor cannot be read: no key of FACTOR_KEYS fits")
+            totp = pyotp.TOTP(self._keys.decrypt(stored), digits=DIGITS)
+        except ValueError as error:
+            current_app.logger.error("a second factor cannot be read: %s", error)
             return None
         present = int(now().timestamp()) // PERIOD
         steps = range(present - DRIFT, present + DRIFT + 1)

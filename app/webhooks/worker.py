@@ -1,0 +1,266 @@
+"""The threads that read the log for webhooks and send their deliveries.
+
+A process has a lease of a webhook while it works on it. It sends its deliveries one after another,
+so that a receiver that does not answer delays no other one: after a failure the webhook pauses, for
+longer after each further one.
+"""
+
+import atexit
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from typing import Any
+
+from flask import Flask
+from sqlalchemy import ColumnElement, and_, exists, select, true, update
+from sqlalchemy.orm import aliased
+from sqlalchemy.sql.dml import Update
+
+from app.changes import log
+from app.database.session import affected_rows, db
+from app.outbox.delivery import DELAYED
+from app.signals import delivery_attempted, emit
+from app.state import AppState
+from app.times import now
+
+from .models import DELIVERED, FAILED, PENDING, Webhook, WebhookDelivery
+from .recording import RESET, LeaseEndedError, has_changes, record_changes
+from .sending import Answer, senders
+from .service import NAME, give_up
+from .signing import encryption, signed_headers
+
+#: Seconds between two looks for what is due.
+INTERVAL = 1.0
+#: Maximum webhooks on which a process works at once.
+MAX_WEBHOOKS_AT_ONCE = 8
+#: Seconds of a lease; of the work within it, before a last call of at most 13 seconds.
+LEASE, WORK = 60, 30
+#: Seconds until a delivery is tried again, doubled after each attempt, at most MAX_BACKOFF.
+FIRST_BACKOFF, MAX_BACKOFF = 5, 3600
+#: Maximum seconds for which a webhook pauses after failures.
+MAX_PAUSE = 60
+#: Seconds of failures after which a webhook is disabled: five days.
+MAX_FAILING = 5 * 86400
+#: Seconds for the calls in progress when a process ends.
+STOP_TIMEOUT = 15
+# The receiver wants no more events (RFC 9110, 15.5.11).
+GONE = 410
+
+
+class Worker:
+    """The threads of a process; can be started again after `stop`."""
+
+    def __init__(self, app: Flask) -> None:
+        self._app = app
+        self._wake = threading.Event()
+        self._is_stopping = False
+        self._thread: threading.Thread | None = None
+        self._busy: set[int] = set()
+
+    def start(self) -> None:
+        """Start the thread that looks for what is due, unless it runs."""
+        if self._thread is None:
+            self._is_stopping = False
+            self._thread = threading.Thread(target=self._run, name="webhooks", daemon=True)
+            self._thread.start()
+            atexit.register(self.stop)
+
+    def stop(self) -> None:
+        """Finish the calls in progress, and leave the rest to other processes."""
+        thread, self._is_stopping = self._thread, True
+        self._wake.set()
+        if thread is not None:
+            thread.join(STOP_TIMEOUT)
+        self._thread = None
+        atexit.unregister(self.stop)
+
+    def wake(self) -> None:
+        """Look for what is due now."""
+        self._wake.set()
+
+    def work(self) -> int:
+        """Work on what is due in this thread, once; return the number of webhooks."""
+        with self._app.app_context():
+            ids = find_due()
+        for webhook_id in ids:
+            self._serve(webhook_id)
+        return len(ids)
+
+    def _run(self) -> None:
+        with ThreadPoolExecutor(MAX_WEBHOOKS_AT_ONCE, thread_name_prefix="webhook") as threads:
+            while not self._is_stopping:
+                try:
+                    with self._app.app_context():
+                        due = [each for each in find_due() if each not in self._busy]
+                    for webhook_id in due[: MAX_WEBHOOKS_AT_ONCE - len(self._busy)]:
+                        self._busy.add(webhook_id)
+                        threads.submit(self._serve, webhook_id)
+                except Exception as error:
+                    # Most likely a database error; the thread must survive any error.
+                    self._app.logger.error("webhooks failed: %s", type(error).__name__)
+                self._wake.wait(INTERVAL)
+                self._wake.clear()
+
+    def _serve(self, webhook_id: int) -> None:
+        try:
+            with self._app.app_context():
+                serve(webhook_id, lambda: self._is_stopping)
+        except Exception as error:
+            # Its lease ends, and the work is done again.
+            self._app.logger.error("webhook %d failed: %s", webhook_id, type(error).__name__)
+        finally:
+            self._busy.discard(webhook_id)
+
+
+workers = AppState("worker of webhooks", factory=Worker)
+
+
+def find_due() -> list[int]:
+    """Return the webhooks that have something to send or to read, longest due first."""
+    due = select(WebhookDelivery.id).where(*_due(now()), WebhookDelivery.webhook_id == Webhook.id)
+    chosen = (
+        select(Webhook, exists(due.correlate(Webhook)))
+        .where(Webhook.is_enabled == true(), Webhook.next_attempt <= now())
+        .order_by(Webhook.next_attempt)
+    )
+    rows = db.session.execute(chosen).all()
+    if not rows:
+        return []
+    epoch, current = log.epoch(), log.snapshot()
+    return [
+        webhook.id for webhook, has_due in rows if has_due or has_changes(webhook, epoch, current)
+    ]
+
+
+def serve(webhook_id: int, is_stopping: Any = lambda: False) -> None:
+    """Read the log for a webhook, and send what is due, unless another process does."""
+    claim = _claim(webhook_id)
+    if claim is None:
+        return
+    webhook, end, pause = _read(webhook_id), time.monotonic() + WORK, 0.0
+    try:
+        while webhook.models and record_changes(webhook, claim):
+            if is_stopping() or time.monotonic() >= end:
+                break
+        while not pause and not is_stopping() and time.monotonic() < end:
+            delivery = _next(webhook)
+            if delivery is None or not _is_ours(webhook_id, claim):
+                break
+            pause = _attempt(webhook, delivery)
+    except LeaseEndedError:
+        return
+    _change(webhook_id, claim, next_attempt=now() + timedelta(seconds=pause))
+
+
+def attempt(webhook: Webhook, delivery: WebhookDelivery) -> Answer:
+    """Send a delivery once; return the answer, without storing it."""
+    decrypt = encryption.current.decrypt
+    body = decrypt(delivery.body or "").encode()
+    keys = [decrypt(webhook.secret)]
+    if webhook.old_secret and webhook.old_secret_until and webhook.old_secret_until > now():
+        keys.append(decrypt(webhook.old_secret))
+    headers = signed_headers(keys, delivery.message_id, int(time.time()), body)
+    # No connection of the database is in use meanwhile.
+    db.session.remove()
+    return senders.current.send(webhook.url, headers, body)
+
+
+def _attempt(webhook: Webhook, delivery: WebhookDelivery) -> float:
+    """Send a delivery, and store the outcome; return for how many seconds the webhook pauses."""
+    try:
+        answer = attempt(webhook, delivery)
+    except ValueError as error:
+        answer = Answer(None, None, str(error))
+    moment, attempts = now(), delivery.attempts + 1
+    values: dict[str, Any] = {"attempts": attempts, **answer_columns(answer)}
+    backoff = min(FIRST_BACKOFF * 2 ** min(attempts - 1, 20), MAX_BACKOFF)
+    if answer.is_success:
+        values |= {"state": DELIVERED, "finished": moment}
+    elif moment + timedelta(seconds=backoff) >= delivery.deadline:
+        values |= {"state": FAILED, "finished": moment}
+    else:
+        values["next_attempt"] = moment + timedelta(seconds=backoff)
+    if delivery.type == RESET and "finished" in values:
+        values["body"] = None
+    changed = update(WebhookDelivery).where(WebhookDelivery.id == delivery.id)
+    affected_rows(changed.values(values).execution_options(synchronize_session=False))
+    emit(delivery_attempted, subscriber=NAME, outcome=values.get("state", DELAYED))
+    return _settle(webhook, answer, moment)
+
+
+def answer_columns(answer: Answer) -> dict[str, Any]:
+    """Return what is stored of an answer."""
+    return {"status": answer.status, "answer": answer.text, "last_error": answer.error}
+
+
+def _settle(webhook: Webhook, answer: Answer, moment: datetime) -> float:
+    """Store whether a receiver works; return for how many seconds its webhook pauses."""
+    if answer.is_success:
+        if webhook.failures:
+            webhook.failures, webhook.failing_since = 0, None
+            _store_failures(webhook)
+        return 0.0
+    webhook.failures += 1
+    webhook.failing_since = webhook.failing_since or moment
+    _store_failures(webhook)
+    is_gone = answer.status == GONE
+    if is_gone or webhook.failing_since <= moment - timedelta(seconds=MAX_FAILING):
+        give_up(webhook, "status 410" if is_gone else "failures of five days")
+    return float(min(2 ** min(webhook.failures - 1, 20), MAX_PAUSE))
+
+
+def _store_failures(webhook: Webhook) -> None:
+    values = {"failures": webhook.failures, "failing_since": webhook.failing_since}
+    _execute(update(Webhook).where(Webhook.id == webhook.id).values(values))
+
+
+def _due(moment: datetime) -> tuple[ColumnElement[bool], ...]:
+    return WebhookDelivery.state == PENDING, WebhookDelivery.next_attempt <= moment
+
+
+def _next(webhook: Webhook) -> WebhookDelivery | None:
+    """Return the first delivery that is due; if ordered, only after the earlier ones of its row."""
+    chosen = select(WebhookDelivery).where(*_due(now()), WebhookDelivery.webhook_id == webhook.id)
+    if webhook.is_ordered:
+        earlier = aliased(WebhookDelivery)
+        is_earlier = and_(
+            earlier.webhook_id == webhook.id,
+            earlier.state == PENDING,
+            earlier.row_key == WebhookDelivery.row_key,
+            earlier.id < WebhookDelivery.id,
+        )
+        chosen = chosen.where(~exists().where(is_earlier))
+    found = db.session.scalars(chosen.order_by(WebhookDelivery.id).limit(1)).first()
+    if found is not None:
+        db.session.expunge(found)
+    return found
+
+
+def _read(webhook_id: int) -> Webhook:
+    webhook = db.session.scalars(select(Webhook).where(Webhook.id == webhook_id)).one()
+    db.session.expunge(webhook)
+    return webhook
+
+
+def _claim(webhook_id: int) -> int | None:
+    """Take the lease of a webhook that is due; return its number, None if another one has it."""
+    due = Webhook.id == webhook_id, Webhook.is_enabled == true(), Webhook.next_attempt <= now()
+    values = {"claims": Webhook.claims + 1, "next_attempt": now() + timedelta(seconds=LEASE)}
+    return db.session.scalar(update(Webhook).where(*due).values(values).returning(Webhook.claims))
+
+
+def _is_ours(webhook_id: int, claim: int) -> bool:
+    """Return whether a webhook is enabled, and its lease is still this process's."""
+    ours = Webhook.id == webhook_id, Webhook.claims == claim, Webhook.is_enabled == true()
+    return db.session.scalar(select(Webhook.id).where(*ours)) is not None
+
+
+def _change(webhook_id: int, claim: int, **values: object) -> None:
+    """Change a webhook, unless another process has its lease."""
+    ours = Webhook.id == webhook_id, Webhook.claims == claim
+    _execute(update(Webhook).where(*ours).values(values))
+
+
+def _execute(statement: Update) -> None:
+    affected_rows(statement.execution_options(synchronize_session=False))

@@ -1,0 +1,203 @@
+"""Changes of rows are sent: signed, once each, in order where asked, until they are taken."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from standardwebhooks import Webhook as Verifier
+
+from app.times import now
+from app.webhooks.models import Webhook
+from app.webhooks.worker import workers
+
+from .conftest import Handler
+
+pytestmark = pytest.mark.both_databases
+
+
+def test_changes_are_sent_with_signatures(sending, receiver):
+    webhook = sending.add(receiver.url, models=["Orders"])
+    order = sending.call("POST", "/orders", {"title": "Home", "secret": "hidden"}).json
+    sending.work()
+    [(_, headers, body)] = receiver.messages
+    verified = Verifier(webhook["secret"]).verify(body.decode(), headers)
+    assert verified["type"] == "Orders.created"
+    assert verified["data"] == {**order, "title": "Home"}
+    assert "hidden" not in body.decode()
+    sending.call("PATCH", f"/orders/{order['id']}", {"status": "paid"})
+    sending.work()
+    sending.call("DELETE", f"/orders/{order['id']}")
+    sending.work()
+    types = [message["type"] for message in receiver.take()]
+    assert types == ["Orders.created", "Orders.updated", "Orders.removed"]
+    found = sending.deliveries(webhook)
+    assert [(each["state"], each["status"], each["answer"]) for each in found] == [
+        ("delivered", 200, "thanks")
+    ] * 3
+
+
+def test_nothing_is_sent_of_before_nor_of_other_models(sending, receiver):
+    sending.call("POST", "/orders", {"title": "Before"})
+    sending.add(receiver.url, models=["Orders"])
+    sending.call("POST", "/lines", {"sku": "1"})
+    sending.work()
+    assert receiver.take() == []
+
+
+def test_kinds_and_where_select_what_is_sent(sending, receiver):
+    paid = {"Orders": {"status": "paid"}}
+    sending.add(f"{receiver.url}/", models=["Orders"], where=paid)
+    sending.add(f"{receiver.url}/removed", models=["Orders"], kinds=["removed"])
+    order = sending.call("POST", "/orders", {"title": "A", "status": "new"}).json
+    sending.work()
+    assert receiver.take() == []
+    sending.call("PATCH", f"/orders/{order['id']}", {"status": "paid"})
+    sending.work()
+    sending.call("PATCH", f"/orders/{order['id']}", {"status": "sent"})
+    sending.work()
+    sent = receiver.take()
+    assert [message["type"] for message in sent] == ["Orders.updated", "Orders.removed"]
+    assert sent[1]["data"] == {"id": order["id"]}
+    assert receiver.take("/removed") == []
+    sending.call("DELETE", f"/orders/{order['id']}")
+    sending.work()
+    assert [message["type"] for message in receiver.take("/removed")] == ["Orders.removed"]
+
+
+def test_two_secrets_sign_while_one_is_rotated(sending, receiver):
+    webhook = sending.add(receiver.url, models=["Orders"])
+    path = f"/admin/webhooks/{webhook['id']}"
+    rotated = sending.call("POST", f"{path}/rotate").json
+    assert rotated["secret"] != webhook["secret"]
+    sending.call("POST", "/orders", {"title": "A"})
+    sending.work()
+    [(_, headers, body)] = receiver.messages
+    for secret in (webhook["secret"], rotated["secret"]):
+        Verifier(secret).verify(body.decode(), headers)
+    sending.age(Webhook, old_secret_until=now() - timedelta(seconds=1))
+    receiver.messages.clear()
+    sending.call("POST", "/orders", {"title": "B"})
+    sending.work()
+    [(_, headers, body)] = receiver.messages
+    assert len(headers["webhook-signature"].split()) == 1
+    Verifier(rotated["secret"]).verify(body.decode(), headers)
+
+
+def test_what_was_not_taken_is_sent_again_with_the_same_id(sending, receiver):
+    webhook = sending.add(receiver.url, models=["Orders"])
+    receiver.answers["/"] = lambda handler: handler.answer(503, b"busy\n\x00" + b"x" * 300)
+    sending.call("POST", "/orders", {"title": "A"})
+    sending.work()
+    [waiting] = sending.deliveries(webhook)
+    assert (waiting["state"], waiting["status"], waiting["attempts"]) == ("pending", 503, 1)
+    assert waiting["answer"] == ("busy  " + "x" * 300)[:200]
+    sending.work()
+    assert len(receiver.messages) == 1
+    del receiver.answers["/"]
+    sending.age()
+    sending.work()
+    first, second = (headers["webhook-id"] for _, headers, _ in receiver.messages)
+    assert first == second
+    assert sending.deliveries(webhook)[0]["state"] == "delivered"
+    assert sending.call("GET", f"/admin/webhooks/{webhook['id']}").json["failures"] == 0
+
+
+def test_a_failing_receiver_delays_no_other_and_rows_keep_their_order(sending, receiver):
+    sending.add(f"{receiver.url}/bad", models=["Orders"], ordered=True)
+    sending.add(receiver.url, models=["Orders"])
+    receiver.answers["/bad"] = lambda handler: handler.answer(500)
+    order = sending.call("POST", "/orders", {"title": "A"}).json
+    sending.work()
+    sending.call("PATCH", f"/orders/{order['id']}", {"title": "B"})
+    sending.work()
+    assert [message["data"]["title"] for message in receiver.take()] == ["A", "B"]
+    assert len(receiver.take("/bad")) == 1
+    # Both are recorded and due again: the second waits until the first is taken.
+    receiver.answers["/bad"] = Handler.answer
+    sending.age()
+    sending.work()
+    sending.age()
+    sending.work()
+    assert [message["data"]["title"] for message in receiver.take("/bad")] == ["A", "B"]
+
+
+def test_a_receiver_that_fails_for_five_days_is_disabled(sending, receiver):
+    webhook = sending.add(receiver.url, models=["Orders"])
+    receiver.answers["/"] = lambda handler: handler.answer(500)
+    sending.call("POST", "/orders", {"title": "A"})
+    sending.work()
+    sending.age(Webhook, failing_since=now() - timedelta(days=6))
+    sending.age()
+    sending.work()
+    assert not sending.call("GET", f"/admin/webhooks/{webhook['id']}").json["enabled"]
+    where = {"where": {"action": "webhook-given-up"}}
+    [record] = sending.call(
+        "GET", "/admin/audit", query_string={"filter": str(where).replace("'", '"')}
+    ).json
+    assert record["details"] == {"webhook": webhook["id"], "reason": "failures of five days"}
+
+
+def test_a_receiver_that_is_gone_is_disabled_at_once(sending, receiver):
+    webhook = sending.add(receiver.url, models=["Orders"])
+    receiver.answers["/"] = lambda handler: handler.answer(410)
+    sending.call("POST", "/orders", {"title": "A"})
+    sending.work()
+    path = f"/admin/webhooks/{webhook['id']}"
+    assert not sending.call("GET", path).json["enabled"]
+    sending.call("POST", "/orders", {"title": "Meanwhile"})
+    del receiver.answers["/"]
+    receiver.messages.clear()
+    assert sending.call("POST", f"{path}/enable").json["enabled"]
+    sending.call("POST", "/orders", {"title": "B"})
+    sending.work()
+    titles = [message["data"]["title"] for message in receiver.take()]
+    assert titles == ["B"] or titles == ["A", "B"]
+
+
+def test_a_delivery_expires_and_can_be_sent_again(sending, receiver):
+    webhook = sending.add(receiver.url, models=["Orders"])
+    receiver.answers["/"] = lambda handler: handler.answer(500)
+    sending.call("POST", "/orders", {"title": "A"})
+    sending.work()
+    sending.age(deadline=now())
+    sending.work()
+    [failed] = sending.deliveries(webhook)
+    assert failed["state"] == "failed"
+    del receiver.answers["/"]
+    path = f"/admin/webhooks/{webhook['id']}/deliveries/{failed['id']}/resend"
+    assert sending.call("POST", path).json["state"] == "pending"
+    assert sending.call("POST", path).status_code == 409
+    sending.age(Webhook)
+    receiver.messages.clear()
+    sending.work()
+    [(_, headers, body)] = receiver.messages
+    assert headers["webhook-id"] == failed["messageId"]
+    Verifier(webhook["secret"]).verify(body.decode(), headers)
+
+
+def test_several_workers_send_each_change_once(sending, receiver):
+    sending.add(receiver.url, models=["Orders"])
+    for number in range(20):
+        sending.call("POST", "/orders", {"title": str(number)})
+    barrier = threading.Barrier(4)
+
+    def work():
+        barrier.wait()
+        workers.of(sending.app).work()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    sent = [message["data"]["title"] for message in receiver.take()]
+    assert sent == [str(number) for number in range(20)]
+
+
+def test_after_a_new_epoch_receivers_read_rows_anew(sending, receiver):
+    sending.add(receiver.url, models=["Orders"])
+    result = sending.app.test_cli_runner().invoke(args=["changes", "new-epoch"])
+    assert result.exit_code == 0, result.output
+    sending.work()
+    [message] = receiver.take()
+    assert (message["type"], message["data"]) == ("resync", {"models": ["Orders"]})
