@@ -6,7 +6,8 @@ from threading import Thread
 
 import pytest
 
-from app.changes import hub
+from app.changes import hub, log
+from tests.support.waiting import eventually
 
 from .conftest import ORDER, OWNERS, SHOP
 from .test_pages import begin, read, types
@@ -251,6 +252,46 @@ def test_a_long_poll_ends_without_a_change(shop):
 
     assert page["changes"] == []
     assert "resync" not in read(shop, page["next"])
+
+
+def test_a_long_poll_ends_with_a_resync_in_a_new_epoch(shop):
+    start = begin(shop)
+    pages = []
+    poll = Thread(target=lambda: pages.append(read(shop, start, query="&wait=30")))
+    poll.start()
+    eventually(lambda: hub.hubs.of(shop.app).number == 1)
+
+    with shop.app.app_context():
+        # The first may come before the first look at the log.
+        eventually(lambda: log.begin_epoch() or pages)
+
+    poll.join()
+    assert (pages[0]["changes"], pages[0]["resync"]) == ([], True)
+
+
+def test_a_role_that_fails_ends_no_streams_of_others(make_shop, api, listen, monkeypatch):
+    code = """
+from flask import current_app
+
+def extend(orders):
+    def member(user_id):
+        if user_id == 2 and "FAILING" in current_app.config:
+            raise RuntimeError("planted")
+        return orders.model.title != "x"
+
+    orders.roles["member"] = member
+"""
+    member = {"principalType": "ROLE", "principalId": "member", "permission": "ALLOW"}
+    shop = make_shop({**SHOP, "order": {**ORDER, "acls": [member]}}, {"order": code})
+    failing = listen(shop, token=api.logged_in("grace@example.com"))
+    other = listen(shop)
+    shop.app.config["FAILING"] = True
+    monkeypatch.setattr(hub, "PING_INTERVAL", 0.1)
+
+    assert other.part().startswith("id: ")
+    assert other.part().startswith("id: ")
+    with pytest.raises(StopIteration):
+        failing.part()
 
 
 @pytest.mark.parametrize("wait", ["x", "nan", "-1", "61", "inf"])
