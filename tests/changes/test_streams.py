@@ -48,6 +48,18 @@ class Events:
             if "data" in fields:
                 return fields["event"], json.loads(fields["data"])
 
+    def take_all(self):
+        """Return the events of all changes so far, which end with comments of later looks."""
+        found, comments = [], 0
+        while comments < 3:
+            lines = [line.partition(": ") for line in self.part().split("\n")]
+            fields = {name: value for name, _, value in lines}
+            comments += 1
+            if "data" in fields:
+                found.append((fields["event"], json.loads(fields["data"])))
+                comments = 0
+        return found
+
     def close(self):
         self.response.close()
 
