@@ -1,20 +1,24 @@
 """Clients of streams that vanish, open more than they may, or send what nobody asked for."""
 
+import os
 import resource
 import socket
 import struct
+import time
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 import requests
 
+from tests.support.live import newcomer
 from tests.support.waiting import eventually
 
-from .test_parked import Client, callers, connect, create, server  # noqa: F401 fixtures
+from .test_parked import Client, callers, connect, create, serve_todos, server  # noqa: F401 fixtures
 
 pytestmark = pytest.mark.live
 RESET = struct.pack("ii", 1, 0)
-CONNECTIONS = 10_000
+CONNECTIONS = 3_000
 
 
 def status_of(client):
@@ -102,3 +106,34 @@ def test_many_connections_leave_a_process_that_answers(server, callers):  # noqa
 
     assert answer.status_code == 200
     assert grown < 50 * 1024 * 1024
+
+
+def cpu_time(process):
+    """Return the seconds that a process has computed."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_streams_that_take_all_files_leave_some_for_requests(sqlite_template, tmp_path):
+    limit = ("prlimit", "--nofile=220:220")
+    with serve_todos(tmp_path, sqlite_template, launcher=limit) as server, ExitStack() as stack:  # noqa: F811
+        users = [newcomer(server.url, f"user{number}@example.com") for number in range(25)]
+        for number in range(250):
+            # An address may open 100 streams, and a user 10.
+            source = f"127.0.0.{2 + number // 100}"
+            client = Client(server, users[number // 10], source=source)
+            stack.callback(client.socket.close)
+        answers = [
+            requests.get(f"{server.url}/api/todos", headers=users[0], timeout=20).status_code
+            for _ in range(5)
+        ]
+        process = server.workers()[0]
+        before, started = cpu_time(process), time.monotonic()
+        client.socket.settimeout(2)
+        with suppress(TimeoutError):
+            while client.socket.recv(65536):
+                pass
+        share = (cpu_time(process) - before) / (time.monotonic() - started)
+
+    assert answers == [200] * 5
+    assert share < 0.5
