@@ -2,6 +2,7 @@
 
 import json
 from contextlib import closing
+from threading import Event as ThreadEvent
 from threading import Thread
 
 import pytest
@@ -312,6 +313,20 @@ def test_a_wrong_wait_is_an_error(shop, wait):
     response = shop("GET", f"/changes?models=Orders&wait={wait}", headers=accept)
 
     assert (response.status_code, response.json["error"]["code"]) == (400, "INVALID_CHANGE_STREAM")
+
+
+def test_a_stream_whose_client_reads_nothing_costs_no_looks(shop, listen, monkeypatch):
+    listen(shop)
+    shop("POST", "/orders", {"title": "Home"})
+    looks, look = [], log.epoch
+    monkeypatch.setattr(log, "epoch", lambda: looks.append(1) or look())
+
+    eventually(lambda: looks)
+    monkeypatch.setattr(hub, "LOOK_INTERVAL", 30)
+    ThreadEvent().wait(0.5)
+
+    # Every 20 ms it would be 25.
+    assert len(looks) < 5
 
 
 def test_the_head_of_a_stream_opens_none(shop):
