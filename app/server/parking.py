@@ -157,6 +157,8 @@ class ParkedConnections:
             self._sent.popleft()
 
     def _write(self, conn: ClientConnection, data: bytes) -> None:
+        if conn in self._ending:
+            return
         if not data:
             self._ending.add(conn)
         try:

@@ -11,7 +11,7 @@ from app.changes import hub, log
 from tests.support.waiting import eventually
 
 from .conftest import ORDER, OWNERS, SHOP
-from .test_pages import begin, read, types
+from .test_pages import JSON, begin, read, types
 
 pytestmark = pytest.mark.both_databases
 OWNED = {**SHOP, "order": {**ORDER, "acls": OWNERS}}
@@ -237,6 +237,29 @@ def test_a_user_has_a_limited_number_of_streams(make_shop, listen, monkeypatch):
     assert (refused.status_code, refused.json["error"]["code"]) == (429, "TOO_MANY_REQUESTS")
     assert refused.headers["Retry-After"] == "5"
     assert listen(shop)
+
+
+def test_an_address_has_a_limited_number_of_streams(shop, api, listen, monkeypatch):
+    monkeypatch.setattr(hub, "MAX_OF_ADDRESS", 2)
+    for token in (shop.token, api.logged_in("grace@example.com")):
+        listen(shop, token=token)
+
+    refused = shop("GET", "/orders/change-stream", token=None)
+    long_poll = shop("GET", f"/changes?models=Orders&wait=1&since={begin(shop)}", headers=JSON)
+
+    assert [refused.status_code, long_poll.status_code] == [429, 429]
+    assert refused.headers["Retry-After"] == "5"
+
+
+def test_an_event_of_a_large_row_is_sent_and_others_after_it(shop, listen):
+    events, large = listen(shop), {"text": "x" * 200_000}
+    calls = [{"method": "POST", "path": "/orders", "body": {"extra": large}} for _ in range(3)]
+
+    shop("POST", "/batch", {"requests": calls})
+    found = [events.next()[1] for _ in range(3)]
+
+    assert [each["target"] for each in found] == [1, 2, 3]
+    assert all(each["data"]["extra"] == large for each in found)
 
 
 def test_a_process_has_a_limited_number_of_streams(shop, listen, monkeypatch):
