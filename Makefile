@@ -84,7 +84,7 @@ release: $(VENV)/.installed-dev ## check, build and try release VERSION=..., and
 	@echo "dist/ has release $(VERSION). Tag it: git tag -a v$(VERSION) -m 'Ostiary $(VERSION)' && git push origin v$(VERSION)"
 
 clean: ## remove .venv and every cache; instance/ stays
-	rm -rf .venv* build dist *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis benchmarks/.venv-others benchmarks/loopback3/node_modules tests/oauth/provider_node/node_modules tests/openapi/client_node/node_modules tests/loopback/application/node_modules tests/pages/browser_node/node_modules
+	rm -rf .venv* build dist *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis benchmarks/.venv-others benchmarks/loopback3/node_modules tests/oauth/provider_node/node_modules tests/openapi/client_node/node_modules tests/loopback/application/node_modules tests/pages/browser_node/node_modules tests/changes/eventsource_node/node_modules
 	find app ostiary ostiary_loopback tests tools -name __pycache__ -type d -exec rm -rf {} +
 
 .PHONY: help install run test test-live test-both test-times coverage drills migration-drill lint format bench docs site dist release clean

@@ -1,6 +1,5 @@
 """The endpoints of changes: an event stream, and pages of JSON."""
 
-from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -110,23 +109,16 @@ def _open(wanted: Wanted, form: Form, media_type: str) -> Response:
     caller, network = current_identity(), current_network() or ""
     stream = Stream(form, wanted.filters, position, caller, token_look_up(), network)
     stream.needs_resync = since is None and bool(wanted.since)
-    parked = park(request.environ, hub.wake)
-    if parked:
-        stream.sink, keep = parked
+    if parked := park(request.environ, hub.wake):
+        stream.sink = parked
         hub.add(stream)
-        response.response = _first_part(form, keep)
+        response.response = parked.begin(form.opening)
     else:
         stream.sink = sink = QueueSink(hub.wake)
         sink.send(form.opening)
         hub.add(stream)
         response.response = sink
     return response
-
-
-def _first_part(form: Form, keep: Callable[[], None]) -> Iterator[bytes]:
-    """Yield the first part; then let the main loop keep the connection."""
-    yield form.opening
-    keep()
 
 
 endpoint = Endpoint(

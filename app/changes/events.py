@@ -1,9 +1,9 @@
 """The events that a caller sees of changes: what `find` would show now, and what it shows no more.
 
 Of the changes of a row that are read together there is one event. A row that the caller can find is
-sent as it is now. Another one is a `remove`, if the caller could see it as it was before the first
-of the changes: by the values that the log keeps, which replace the row's columns in the conditions
-of the rules.
+sent as it is now, which may be by a change that is read later. Another one is therefore a `remove`
+if the caller could see it as it was before any of the changes: by the values that the log keeps,
+which replace the row's columns in the conditions of the rules.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -83,30 +83,27 @@ def _events(
 ) -> Iterator[tuple[int, Event]]:
     """Yield the events of a model, each with its place in the order."""
     collection = watched.collection
-    first: dict[str, Any] = {}
-    last: dict[str, int] = {}
-    for change in changes:
-        first.setdefault(change.row_id, change)
-        last[change.row_id] = change.seq
+    last = {change.row_id: change.seq for change in changes}
     created = {change.row_id for change in changes if change.kind == CREATE}
-    ids = {text: collection.id_form.parse(text) for text in first}
+    ids = {text: collection.id_form.parse(text) for text in last}
     rows = _visible(watched, filter_, [each for each in ids.values() if each is not None], scope)
     shown = dict(zip((row.id for row in rows), serialize(collection, rows, filter_), strict=True))
-    gone = []
     for text, row_id in ids.items():
         if row_id in shown:
             type_ = CREATE if text in created else UPDATE
             yield last[text], Event(collection.name, type_, row_id, shown[row_id])
-        elif first[text].before is not None:
-            gone.append(text)
+    gone = {
+        change.seq: change.row_id
+        for change in changes
+        if ids[change.row_id] not in shown and change.before is not None
+    }
     try:
-        seen = _seen_before(watched, filter_, [first[text].seq for text in gone], scope)
+        seen = _seen_before(watched, filter_, list(gone), scope)
     except UndecidableError:
         yield changes[-1].seq, Event(collection.name, None)
         return
-    for text in gone:
-        if first[text].seq in seen:
-            yield last[text], Event(collection.name, REMOVE, ids[text])
+    for text in {gone[seq] for seq in seen}:
+        yield last[text], Event(collection.name, REMOVE, ids[text])
 
 
 def _visible(

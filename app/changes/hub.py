@@ -27,7 +27,7 @@ from .watched import watched_models
 MAX_STREAMS, MAX_OF_USER, MAX_OF_ADDRESS = 1000, 10, 100
 #: Seconds between two looks at the log without a notification.
 LOOK_INTERVAL = 1.0
-#: Seconds between two looks at least, and while a stream is behind.
+#: Seconds between two looks at least, and while there is more to be read.
 LEAST_INTERVAL = 0.02
 #: Seconds between two comments that keep connections open and cursors young.
 PING_INTERVAL = 15
@@ -110,7 +110,7 @@ class Hub:
     def _look(self) -> bool:
         """Send what is new to the streams whose clients have taken the rest.
 
-        Returns whether a stream is behind.
+        Returns whether there is more for them now; the others wake the hub once they have taken it.
         """
         epoch, current = log.epoch(), log.snapshot()
         with self._lock:
@@ -121,7 +121,7 @@ class Hub:
                 stream.position, stream.needs_resync = Position(current), True
             self._epoch = epoch
         ready = [stream for stream in streams if not stream.sink.is_busy]
-        is_behind = len(ready) < len(streams)
+        is_behind = False
         groups = defaultdict[Position, list[Stream]](list)
         for stream in ready:
             groups[stream.position].append(stream)
@@ -157,8 +157,8 @@ class Hub:
                 stream.needs_resync = False
             if data:
                 stream.sink.send(data)
-        if written and first.form.ends:
-            self._end(streams)
+                if stream.form.ends:
+                    self._end([stream])
         return page.has_more
 
     @contextmanager
@@ -186,7 +186,9 @@ class Hub:
             try:
                 with self._as_caller(alike[0]):
                     events_of(alike[0].filters, [])
-            except HTTPException:
+            except Exception as error:  # no error of some may keep others from their comments
+                if not isinstance(error, HTTPException):
+                    self._app.logger.exception("%d streams were ended.", len(alike))
                 self._end(alike)
                 continue
             for stream in alike:

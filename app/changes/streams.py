@@ -195,6 +195,8 @@ class QueueSink:
     def __next__(self) -> bytes:
         """Return the next part once it is there."""
         part = self._parts.get()
+        if not self.is_busy:
+            self._on_change()
         if part is None:
             raise StopIteration
         return part

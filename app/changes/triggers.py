@@ -53,11 +53,12 @@ ROWS = {
     "DELETE": ("OLD TABLE AS old_rows", "old_rows AS o"),
 }
 # What a trigger of PostgreSQL calls: one statement logs all rows that a statement has written.
+# Notifications make transactions commit one after the other, so that they can be switched off.
 FUNCTION = """CREATE OR REPLACE FUNCTION "{name}"() RETURNS trigger LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 BEGIN
     INSERT INTO change_log ({columns}) SELECT {values} FROM {rows}{where};
-    IF FOUND THEN
+    IF FOUND AND current_setting('ostiary.notify', true) IS DISTINCT FROM 'off' THEN
         PERFORM pg_notify('ostiary_changes', '');
     END IF;
     RETURN NULL;

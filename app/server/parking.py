@@ -6,7 +6,7 @@ connection, sends what is added to the response, and notices when the client clo
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from selectors import EVENT_READ, EVENT_WRITE, BaseSelector
 from threading import Lock
@@ -17,6 +17,9 @@ from .outgoing import ClientGoneError, Outgoing
 
 # The key in a request's environment by which gunicorn passes the connection's outgoing side.
 SOCKET = "gunicorn.socket"
+#: Maximum bytes of parked responses that clients have not taken; above it, the connection whose
+#: client has not read for longest is closed.
+MAX_UNSENT = 64 * 1024 * 1024
 
 
 class ParkedResponse:
@@ -25,26 +28,49 @@ class ParkedResponse:
     `is_busy` is True while the client has not taken what was sent: the sender should wait.
     """
 
-    def __init__(self, is_chunked: bool, on_change: Callable[[], None]) -> None:
+    def __init__(self, outgoing: Outgoing, is_chunked: bool, on_change: Callable[[], None]) -> None:
         """Continue a response; `on_change` is called when the client takes it, or has gone."""
         self.is_busy = False
         self.is_gone = False
         self.on_change = on_change
+        self._outgoing = outgoing
         self._is_chunked = is_chunked
         self._lock = Lock()
         # What was sent before the main loop has the connection; None afterwards.
         self._early: list[bytes] | None = []
         self._deliver: Callable[[bytes], None]
 
+    def begin(self, first: bytes) -> Iterator[bytes]:
+        """Yield the first part of the body; then let the main loop keep the connection."""
+        try:
+            yield first
+        except GeneratorExit:
+            self.leave()
+            raise
+        self._outgoing.parked = self
+
+    def leave(self) -> None:
+        """Note that the client has gone."""
+        self.is_gone = True
+        self.on_change()
+
+    def take(self) -> None:
+        """Note that the client has taken what was sent."""
+        if self.is_busy:
+            self.is_busy = False
+            self.on_change()
+
     def send(self, data: bytes) -> None:
         """Add to the body."""
-        self._add(b"%x\r\n%s\r\n" % (len(data), data) if self._is_chunked else data)
+        self._add(data)
 
     def end(self) -> None:
         """End the body; the connection is closed."""
-        if self._is_chunked:
-            self._add(b"0\r\n\r\n")
         self._add(b"")
+
+    def framed(self, data: bytes) -> bytes:
+        """Return a part of the body as it is sent; b"" is the end."""
+        return b"%x\r\n%s\r\n" % (len(data), data) if self._is_chunked else data
 
     def attach(self, deliver: Callable[[bytes], None]) -> None:
         """Let the main loop deliver what is sent; b"" is the end."""
@@ -62,18 +88,12 @@ class ParkedResponse:
         self._deliver(data)
 
 
-def park(
-    environ: dict[str, Any], on_change: Callable[[], None]
-) -> tuple[ParkedResponse, Callable[[], None]] | None:
-    """Return a response to be continued, and the function that parks it after its first part.
-
-    None if another server runs the app.
-    """
+def park(environ: dict[str, Any], on_change: Callable[[], None]) -> ParkedResponse | None:
+    """Return a response to be continued; None if another server runs the app."""
     outgoing = environ.get(SOCKET)
     if not isinstance(outgoing, Outgoing):
         return None
-    parked = ParkedResponse(environ["SERVER_PROTOCOL"] != "HTTP/1.0", on_change)
-    return parked, partial(setattr, outgoing, "parked", parked)
+    return ParkedResponse(outgoing, environ["SERVER_PROTOCOL"] != "HTTP/1.0", on_change)
 
 
 class ParkedConnections:
@@ -110,6 +130,11 @@ class ParkedConnections:
             if progress < oldest:
                 self._drop(conn)
 
+    def close_longest(self) -> None:
+        """Close the oldest connection, if there is one."""
+        if self._responses:
+            self._drop(next(iter(self._responses)))
+
     def end_all(self) -> None:
         """End all responses, because the worker stops."""
         for conn, parked in self._responses.items():
@@ -132,14 +157,18 @@ class ParkedConnections:
             self._sent.popleft()
 
     def _write(self, conn: ClientConnection, data: bytes) -> None:
+        if conn in self._ending:
+            return
         if not data:
             self._ending.add(conn)
         try:
-            conn.outgoing.push(data)
+            conn.outgoing.push(self._responses[conn].framed(data))
         except ClientGoneError:
             self._drop(conn)
             return
         self._settle(conn)
+        while sum(each.outgoing.unsent for each in self._progress) > MAX_UNSENT:
+            self._drop(min(self._progress, key=self._progress.__getitem__))
 
     def _handle(self, conn: ClientConnection, _socket: object = None) -> None:
         """React to a connection that is readable or writable."""
@@ -167,11 +196,10 @@ class ParkedConnections:
         parked, was_unsent = self._responses[conn], conn in self._progress
         react = partial(self._handle, conn)
         if conn.outgoing.is_sent:
-            parked.is_busy = False
             if was_unsent:
                 del self._progress[conn]
                 self._poller.modify(conn.sock, EVENT_READ, react)
-                parked.on_change()
+            parked.take()
         elif not was_unsent:
             self._progress[conn] = time.monotonic()
             self._poller.modify(conn.sock, EVENT_READ | EVENT_WRITE, react)
@@ -182,6 +210,5 @@ class ParkedConnections:
         self._progress.pop(conn, None)
         self._ending.discard(conn)
         self._poller.unregister(conn.sock)
-        parked.is_gone = True
-        parked.on_change()
+        parked.leave()
         conn.close()

@@ -21,6 +21,8 @@ from gunicorn.glogging import Logger
 END_SIGNALS = {signal.SIGINT, signal.SIGQUIT, signal.SIGTERM}
 # Files of a connection: its socket, and one being sent.
 FILES = 2
+# Connections that may be parked.
+PARKED = 1000
 # Files of a process besides its connections: log, database, calls and mails.
 OTHER_FILES = 100
 # Minimum connections with which a process can serve.
@@ -81,13 +83,14 @@ def _end_at_signals() -> None:
 def fit_connections(cfg: Config, log: Logger) -> None:
     """Raise the soft limit for `worker_connections`, else lower `worker_connections`.
 
-    Raises SystemExit if the hard limit leaves too few.
+    Raises SystemExit if the hard limit leaves too few. Parked connections have what is left of it.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = FILES * cfg.worker_connections + OTHER_FILES
-    if soft == resource.RLIM_INFINITY or soft >= needed:
+    wanted = needed + PARKED
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
         return
-    allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     least = FILES * FEWEST_CONNECTIONS + OTHER_FILES
     if allowed < least:
         raise SystemExit(

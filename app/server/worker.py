@@ -164,9 +164,11 @@ class BufferingWorker(ThreadWorker):
         for conn in self.waiting.take_unread():
             self._close_unread(conn)
         if self.is_full or self.nr_conns >= self.worker_connections:
-            self.is_full = False
             if longest := self.waiting.take_longest():
                 self._close(longest)
+            elif self.is_full:
+                self.parked.close_longest()
+            self.is_full = False
 
     @property
     def _timeout(self) -> float:

@@ -188,3 +188,18 @@ def test_changes_of_a_batch_have_who_made_them(shop, log):
 
     assert shop("POST", "/batch", {"requests": calls}).status_code == 200
     assert [each["actor"] for each in log(shop)] == ["1", "1"]
+
+
+@pytest.mark.only_on("postgresql")
+@pytest.mark.parametrize(("switch", "notifications"), [("on", 1), ("off", 0)])
+def test_notifications_can_be_switched_off(shop, log, switch, notifications):
+    with shop.app.app_context(), db.engine.connect() as connection:
+        connection.exec_driver_sql("LISTEN ostiary_changes")
+        connection.exec_driver_sql(f"SET ostiary.notify = '{switch}'")
+        connection.exec_driver_sql("INSERT INTO \"order\" (title) VALUES ('Home')")
+        driver = connection.connection.driver_connection
+        found = list(driver.notifies(timeout=0.2, stop_after=1))
+        connection.detach()
+
+    assert said(log(shop)) == [("Orders", "create", None)]
+    assert len(found) == notifications

@@ -7,7 +7,7 @@ import signal
 import socket
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from urllib.parse import urlsplit
 
 import pytest
@@ -22,17 +22,23 @@ pytestmark = pytest.mark.live
 STREAMS = 60
 
 
-@pytest.fixture(scope="module")
-def server(sqlite_template, tmp_path_factory):
-    """A process with one thread, whose to-dos are watched."""
-    folder = tmp_path_factory.mktemp("parked")
+@contextmanager
+def serve_todos(folder, sqlite_template, **options):
+    """Serve to-dos that are watched, by a process with one thread."""
     shutil.copy(sqlite_template, folder / "ostiary.sqlite")
     url = f"sqlite:///{folder}/ostiary.sqlite"
     with running_a_command():
         migrate(url, folder, CHANGES=["todos"])
     limits = {"WEB_CONCURRENCY": "1", "THREADS": "1", "APP_REQUEST_TIMEOUT": "2"}
     changes = {"APP_CHANGES": '["todos"]', "APP_ADMIN_ENABLED": "false"}
-    with serve(folder, url, **limits, **changes) as server:
+    with serve(folder, url, **limits, **changes, **options) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def server(sqlite_template, tmp_path_factory):
+    """A process with one thread, whose to-dos are watched."""
+    with serve_todos(tmp_path_factory.mktemp("parked"), sqlite_template) as server:
         yield server
 
 
@@ -45,9 +51,18 @@ def callers(server):
 class Client:
     """A client of a stream, over a socket of its own."""
 
-    def __init__(self, server, caller, version="1.1", path="/api/todos/change-stream", size=None):
+    def __init__(
+        self,
+        server,
+        caller,
+        version="1.1",
+        path="/api/todos/change-stream",
+        size=None,
+        source="127.0.0.1",
+    ):
         address = urlsplit(server.url)
         self.socket = socket.socket()
+        self.socket.bind((source, 0))
         if size:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size)
         self.socket.settimeout(20)

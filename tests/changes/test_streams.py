@@ -2,14 +2,16 @@
 
 import json
 from contextlib import closing
+from threading import Event as ThreadEvent
 from threading import Thread
 
 import pytest
 
-from app.changes import hub
+from app.changes import hub, log
+from tests.support.waiting import eventually
 
 from .conftest import ORDER, OWNERS, SHOP
-from .test_pages import begin, read, types
+from .test_pages import JSON, begin, read, types
 
 pytestmark = pytest.mark.both_databases
 OWNED = {**SHOP, "order": {**ORDER, "acls": OWNERS}}
@@ -46,6 +48,18 @@ class Events:
             self.last_id = fields.get("id", self.last_id)
             if "data" in fields:
                 return fields["event"], json.loads(fields["data"])
+
+    def take_all(self):
+        """Return the events of all changes so far, which end with comments of later looks."""
+        found, comments = [], 0
+        while comments < 3:
+            lines = [line.partition(": ") for line in self.part().split("\n")]
+            fields = {name: value for name, _, value in lines}
+            comments += 1
+            if "data" in fields:
+                found.append((fields["event"], json.loads(fields["data"])))
+                comments = 0
+        return found
 
     def close(self):
         self.response.close()
@@ -225,6 +239,32 @@ def test_a_user_has_a_limited_number_of_streams(make_shop, listen, monkeypatch):
     assert listen(shop)
 
 
+def test_an_address_has_a_limited_number_of_streams(shop, api, listen, monkeypatch):
+    monkeypatch.setattr(hub, "MAX_OF_ADDRESS", 2)
+    for token in (shop.token, api.logged_in("grace@example.com")):
+        listen(shop, token=token)
+
+    refused = shop("GET", "/orders/change-stream", token=None)
+    long_poll = shop("GET", f"/changes?models=Orders&wait=1&since={begin(shop)}", headers=JSON)
+
+    assert [refused.status_code, long_poll.status_code] == [429, 429]
+    assert refused.headers["Retry-After"] == "5"
+
+
+def test_an_event_of_a_large_row_is_sent_and_others_after_it(shop, listen, monkeypatch):
+    first = begin(shop)
+    monkeypatch.setattr("app.changes.streams.MAX_BYTES", 1000)
+    large = {"text": "x" * 5000}
+    for _ in range(3):
+        assert shop("POST", "/orders", {"extra": large}).status_code == 200
+
+    events = listen(shop, headers={"Last-Event-ID": first})
+    found = [events.next()[1] for _ in range(3)]
+
+    assert [each["target"] for each in found] == [1, 2, 3]
+    assert all(each["data"]["extra"] == large for each in found)
+
+
 def test_a_process_has_a_limited_number_of_streams(shop, listen, monkeypatch):
     monkeypatch.setattr(hub, "MAX_STREAMS", 1)
     assert listen(shop)
@@ -253,12 +293,66 @@ def test_a_long_poll_ends_without_a_change(shop):
     assert "resync" not in read(shop, page["next"])
 
 
+def test_a_long_poll_ends_with_a_resync_in_a_new_epoch(shop):
+    start = begin(shop)
+    pages = []
+    poll = Thread(target=lambda: pages.append(read(shop, start, query="&wait=30")))
+    poll.start()
+    eventually(lambda: hub.hubs.of(shop.app).number == 1)
+
+    with shop.app.app_context():
+        # The first may come before the first look at the log.
+        eventually(lambda: log.begin_epoch() or pages)
+
+    poll.join()
+    assert (pages[0]["changes"], pages[0]["resync"]) == ([], True)
+
+
+def test_a_role_that_fails_ends_no_streams_of_others(make_shop, api, listen, monkeypatch):
+    code = """
+from flask import current_app
+
+def extend(orders):
+    def member(user_id):
+        if user_id == 2 and "FAILING" in current_app.config:
+            raise RuntimeError("planted")
+        return orders.model.title != "x"
+
+    orders.roles["member"] = member
+"""
+    member = {"principalType": "ROLE", "principalId": "member", "permission": "ALLOW"}
+    shop = make_shop({**SHOP, "order": {**ORDER, "acls": [member]}}, {"order": code})
+    failing = listen(shop, token=api.logged_in("grace@example.com"))
+    other = listen(shop)
+    shop.app.config["FAILING"] = True
+    monkeypatch.setattr(hub, "PING_INTERVAL", 0.1)
+
+    assert other.part().startswith("id: ")
+    assert other.part().startswith("id: ")
+    with pytest.raises(StopIteration):
+        failing.part()
+
+
 @pytest.mark.parametrize("wait", ["x", "nan", "-1", "61", "inf"])
 def test_a_wrong_wait_is_an_error(shop, wait):
     accept = {"Accept": "application/json"}
     response = shop("GET", f"/changes?models=Orders&wait={wait}", headers=accept)
 
     assert (response.status_code, response.json["error"]["code"]) == (400, "INVALID_CHANGE_STREAM")
+
+
+def test_a_stream_whose_client_reads_nothing_costs_no_looks(shop, listen, monkeypatch):
+    listen(shop)
+    shop("POST", "/orders", {"title": "Home"})
+    looks, look = [], log.epoch
+    monkeypatch.setattr(log, "epoch", lambda: looks.append(1) or look())
+
+    eventually(lambda: looks)
+    monkeypatch.setattr(hub, "LOOK_INTERVAL", 30)
+    ThreadEvent().wait(0.5)
+
+    # Every 20 ms it would be 25.
+    assert len(looks) < 5
 
 
 def test_the_head_of_a_stream_opens_none(shop):

@@ -1,0 +1,1 @@
+"""What LoopBack 3 sends to change streams, recorded."""
