@@ -107,7 +107,7 @@ def _open(wanted: Wanted, form: Form, media_type: str) -> Response:
     since = cursors.read(wanted.since, epoch)
     position = since or Position(log.snapshot())
     caller, network = current_identity(), current_network() or ""
-    stream = Stream(form, wanted.filters, position, caller, token_look_up(), network)
+    stream = Stream(form, wanted.filters, epoch, position, caller, token_look_up(), network)
     stream.needs_resync = since is None and bool(wanted.since)
     if parked := park(request.environ, hub.wake):
         stream.sink = parked

@@ -43,8 +43,6 @@ class Hub:
         self._wake = ThreadEvent()
         self._thread: Thread | None = None
         self._pinged = 0.0
-        # The epoch of the streams' positions; empty before the first look.
-        self._epoch = ""
         self._listener = Listener(app, self._wake.set)
 
     @property
@@ -84,7 +82,7 @@ class Hub:
 
     def _run(self) -> None:
         """Feed the streams until there are none."""
-        self._pinged, self._epoch = time.monotonic(), ""
+        self._pinged = time.monotonic()
         interval = LOOK_INTERVAL
         while True:
             self._wake.wait(interval)
@@ -115,11 +113,10 @@ class Hub:
         epoch, current = log.epoch(), log.snapshot()
         with self._lock:
             streams = list(self._streams)
-        if epoch != self._epoch:
-            # After a failover or a restore, positions mean nothing any more.
-            for stream in streams if self._epoch else ():
-                stream.position, stream.needs_resync = Position(current), True
-            self._epoch = epoch
+        for stream in streams:
+            if stream.epoch != epoch:
+                # After a failover or a restore, its position means nothing any more.
+                stream.epoch, stream.position, stream.needs_resync = epoch, Position(current), True
         ready = [stream for stream in streams if not stream.sink.is_busy]
         is_behind = False
         groups = defaultdict[Position, list[Stream]](list)

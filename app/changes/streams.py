@@ -150,12 +150,14 @@ class Stream:
         self,
         form: Form,
         filters: Mapping[str, Filter],
+        epoch: str,
         position: Position,
         caller: Identity,
         look_up: Callable[[], Identity],
         network: str,
     ) -> None:
-        self.form, self.filters, self.position = form, filters, position
+        self.form, self.filters = form, filters
+        self.epoch, self.position = epoch, position
         self.look_up, self.network = look_up, network
         self.user_id: Id | None = caller.user_id
         self.ends_at = time.monotonic() + form.seconds
