@@ -10,7 +10,7 @@ from typing import Self
 from flask import Flask
 from sqlalchemy import Table
 
-from app.database.metadata import all_metadata, app_metadata, project_tables
+from app.database.metadata import all_metadata, app_metadata, derived_objects, project_tables
 from app.database.session import db, transaction
 from app.testing.apps import close
 from tests.definitions.conftest import running_a_command
@@ -40,6 +40,8 @@ def created(service: Flask, tables: Sequence[Table]) -> Iterator[None]:
     """Create these tables; drop them afterwards."""
     with service.app_context():
         tables[0].metadata.create_all(db.engine, tables)
+        with db.engine.begin() as connection:
+            derived_objects.current.update(connection)
     yield
     with service.app_context():
         tables[0].metadata.drop_all(db.engine, tables)
