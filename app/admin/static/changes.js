@@ -32,7 +32,7 @@ export function useChanges(model, where, onChange) {
         newest.current();
       }, PAUSE_MILLISECONDS);
     };
-    follow({ url }, { authenticate: authentication, onEvent: note, signal: stop.signal });
+    follow(url, { authenticate: authentication, onEvent: note, signal: stop.signal });
     return () => {
       stop.abort();
       clearTimeout(timer);

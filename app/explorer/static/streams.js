@@ -16,7 +16,7 @@ export function isStream(operation) {
 export function streamButton(system) {
   const h = system.React.createElement;
   const { useEffect, useState } = system.React;
-  return ({ path, method }) => {
+  return ({ path, method, operation }) => {
     const [stop, setStop] = useState(null);
     const [events, setEvents] = useState([]);
     const [status, setStatus] = useState("");
@@ -27,7 +27,7 @@ export function streamButton(system) {
       setStop(control);
       setEvents([]);
       setStatus("The stream is open.");
-      follow(requestOf(system, path, method), { authenticate, onEvent, signal: control.signal }).then((refused) => {
+      follow(urlOf(system, path, method, operation), { authenticate, onEvent, signal: control.signal }).then((refused) => {
         setStop(null);
         setStatus(refused ? `The service has refused the stream: ${refused}.` : "The stream is closed.");
       });
@@ -47,17 +47,16 @@ function line(h) {
   return ({ name, data }, place) => h("li", { key: place }, h("b", null, name), " ", h("code", null, JSON.stringify(data)));
 }
 
-/** Return the request of a call with the values that were entered. */
-function requestOf({ fn, specSelectors, oas3Selectors }, path, method) {
-  const { url } = fn.buildRequest({
+/** Return the URL of a call with the values that were entered. */
+function urlOf({ fn, specSelectors }, pathName, method, operation) {
+  return fn.buildRequest({
     spec: specSelectors.specJsonWithResolvedSubtrees().toJS(),
     contextUrl: location.href,
-    pathName: path,
+    operationId: operation.get("operationId"),
+    pathName,
     method,
-    parameters: specSelectors.parameterValues([path, method]).toJS(),
-  });
-  const body = method === "post" ? oas3Selectors.requestBodyValue(path, method) : undefined;
-  return body ? { url, method: "POST", body, headers: { "Content-Type": "application/json" } } : { url };
+    parameters: specSelectors.parameterValues([pathName, method]).toJS(),
+  }).url;
 }
 
 function authenticate() {

@@ -4,12 +4,12 @@ const RETRY_MILLISECONDS = 2000;
 
 /**
  * Read a stream of changes until `signal` is aborted: call `onEvent` with the name and the data of
- * each event. The request has a `url` and what else `fetch` takes.
+ * each event.
  *
  * It connects again where it was, or, if it does not know where, with an event `resync`. Resolves
  * once the service refuses it, to the status. `authenticate` returns `credentials` and headers.
  */
-export async function follow({ url, headers: given, ...request }, { authenticate, onEvent, signal }) {
+export async function follow(url, { authenticate, onEvent, signal }) {
   for (let isFirst = true, cursor = ""; ; isFirst = false) {
     if (!isFirst && !cursor) {
       onEvent("resync", {});
@@ -19,8 +19,7 @@ export async function follow({ url, headers: given, ...request }, { authenticate
       const { headers, credentials } = authenticate();
       const position = cursor ? { "Last-Event-ID": cursor } : {};
       const response = await fetch(url, {
-        ...request,
-        headers: { Accept: "text/event-stream", ...given, ...headers, ...position },
+        headers: { Accept: "text/event-stream", ...headers, ...position },
         credentials,
         signal,
       });
