@@ -67,6 +67,11 @@ class Endpoints:
         found = [self._collection(tag, by_tag[tag], members) for tag in sorted(by_tag)]
         self.collections = [each for each in found if each.rows or each.members]
 
+    @property
+    def has_changes(self) -> bool:
+        """Whether there is a collection whose changes can be followed."""
+        return any(f">{CHANGES}" in text for each in self.collections for text in each.own.values())
+
     def written(self) -> Iterator[list[str]]:
         """Yield the declarations of the collections, and of all together."""
         lines = []

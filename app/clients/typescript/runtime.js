@@ -78,6 +78,10 @@ const TOKEN = "access_token";
 const MAX_WAIT = 30;
 // The tags of rows that have been read.
 const tags = new WeakMap();
+/** What is made of several answers, by what is made of each. */
+const iterators = {
+    pages: readPages,
+};
 function makeClient(options, table, { logins, takesKeys } = {}) {
     const { send, url, ...tokens } = connect(options, takesKeys);
     return {
@@ -121,9 +125,7 @@ function makeCalls(path, texts, ids, send) {
         };
         return (...given) => {
             const make = () => build([...ids, ...given]);
-            if (reads === "changes")
-                return readChanges(make, send);
-            return reads === "pages" ? readPages(make, send) : send(make);
+            return iterators[reads]?.(make, send) ?? send(make);
         };
     });
 }
@@ -161,59 +163,6 @@ async function* readPages(build, send) {
         next = /<[^>?]*(\?[^>]*)>;\s*rel="?next/.exec(link ?? "")?.[1];
         if (next === call.query)
             return;
-    }
-}
-/** Yield the changes of rows; a stream that was open is opened again where it was. */
-async function* readChanges(build, send) {
-    const call = build();
-    const { signal, headers } = call.options;
-    let cursor = "";
-    for (let isOpened = false, failures = 0;;) {
-        let wait = 2 ** failures++ / 4;
-        try {
-            const body = (await send(() => call));
-            // What was missed is unknown.
-            if (isOpened && !cursor)
-                yield { type: "resync" };
-            isOpened = true;
-            failures = 0;
-            for await (const { id, event, data } of readEvents(body)) {
-                if (event)
-                    yield event === "resync" ? { type: event } : parse(data, 200);
-                if (id)
-                    cursor = id;
-            }
-        }
-        catch (error) {
-            signal?.throwIfAborted();
-            const { status, retryAfter } = Object(error);
-            const isRefused = status > 0 && status < 500 && status !== 429;
-            if (!isOpened || isRefused)
-                throw error;
-            wait = retryAfter ?? wait;
-        }
-        await sleep(Math.min(wait, MAX_WAIT) * 1000, signal);
-        const position = cursor ? { "Last-Event-ID": cursor } : {};
-        call.options = { ...call.options, headers: { ...headers, ...position }, retries: 0 };
-    }
-}
-/** Yield the fields of events, and of comments, which may have an id, too. */
-async function* readEvents(body) {
-    const reader = body.getReader();
-    const decoder = new TextDecoder();
-    try {
-        for (let rest = "";;) {
-            const { done, value } = await reader.read();
-            if (done)
-                return;
-            const blocks = (rest + decoder.decode(value, { stream: true })).split("\n\n");
-            rest = blocks.pop();
-            for (const block of blocks)
-                yield Object.fromEntries(block.split("\n").map((line) => line.split(/: ?(.*)/s, 2)));
-        }
-    }
-    finally {
-        void reader.cancel().catch(() => { });
     }
 }
 /** Send what a function calls as one batch; return what it returns, of the answers. */
@@ -334,7 +283,6 @@ function connect(options, takesKeys) {
         // Timers cannot wait for longer.
         const timer = setTimeout(abort, Math.min(timeout, 2 ** 31 - 1));
         signal?.addEventListener("abort", abort);
-        let isStream = false;
         const request = {
             method: call.verb,
             headers: Object.entries(headers).filter(([, value]) => value),
@@ -348,8 +296,8 @@ function connect(options, takesKeys) {
             const response = await (onProgress && "XMLHttpRequest" in globalThis
                 ? upload(address, request, onProgress)
                 : fetch(address, request));
-            isStream = call.reads === "changes" && response.status === 200;
-            if (isStream)
+            // It has no end.
+            if (call.reads === "changes" && response.status === 200)
                 return response;
             // The content may end late, too; responses of these statuses have none.
             const isEmpty = [204, 205, 304].includes(response.status);
@@ -363,8 +311,7 @@ function connect(options, takesKeys) {
         }
         finally {
             clearTimeout(timer);
-            if (!isStream)
-                signal?.removeEventListener("abort", abort);
+            signal?.removeEventListener("abort", abort);
         }
     }
     /** Forget a token that is not valid, and tell that a call was refused. */

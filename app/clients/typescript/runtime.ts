@@ -206,6 +206,11 @@ const MAX_WAIT = 30;
 // The tags of rows that have been read.
 const tags = new WeakMap<object, string>();
 
+/** What is made of several answers, by what is made of each. */
+const iterators: Record<string, (build: () => PendingCall, send: SendCall) => unknown> = {
+  pages: readPages,
+};
+
 function makeClient(
   options: ClientOptions,
   table: Record<string, CollectionCalls>,
@@ -259,8 +264,7 @@ function makeCalls(
     };
     return (...given: unknown[]) => {
       const make = (): PendingCall => build([...ids, ...given]);
-      if (reads === "changes") return readChanges(make, send);
-      return reads === "pages" ? readPages(make, send) : send(make);
+      return iterators[reads]?.(make, send) ?? send(make);
     };
   });
 }
@@ -299,56 +303,6 @@ async function* readPages(build: () => PendingCall, send: SendCall): AsyncGenera
     // Only the query is followed, as the token is for this service alone.
     next = /<[^>?]*(\?[^>]*)>;\s*rel="?next/.exec(link ?? "")?.[1];
     if (next === call.query) return;
-  }
-}
-
-/** Yield the changes of rows; a stream that was open is opened again where it was. */
-async function* readChanges(build: () => PendingCall, send: SendCall): AsyncGenerator<unknown> {
-  const call = build();
-  const { signal, headers } = call.options;
-  let cursor = "";
-  for (let isOpened = false, failures = 0; ;) {
-    let wait = 2 ** failures++ / 4;
-    try {
-      const body = (await send(() => call)) as ReadableStream<Uint8Array>;
-      // What was missed is unknown.
-      if (isOpened && !cursor) yield { type: "resync" };
-      isOpened = true;
-      failures = 0;
-      for await (const { id, event, data } of readEvents(body)) {
-        if (event) yield event === "resync" ? { type: event } : parse(data!, 200);
-        if (id) cursor = id;
-      }
-    } catch (error) {
-      signal?.throwIfAborted();
-      const { status, retryAfter } = Object(error) as Partial<ApiError>;
-      const isRefused = status! > 0 && status! < 500 && status !== 429;
-      if (!isOpened || isRefused) throw error;
-      wait = retryAfter ?? wait;
-    }
-    await sleep(Math.min(wait, MAX_WAIT) * 1000, signal);
-    const position: Record<string, string> = cursor ? { "Last-Event-ID": cursor } : {};
-    call.options = { ...call.options, headers: { ...headers, ...position }, retries: 0 };
-  }
-}
-
-/** Yield the fields of events, and of comments, which may have an id, too. */
-async function* readEvents(
-  body: ReadableStream<Uint8Array>,
-): AsyncGenerator<{ id?: string; event?: string; data?: string }> {
-  const reader = body.getReader();
-  const decoder = new TextDecoder();
-  try {
-    for (let rest = ""; ;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      const blocks = (rest + decoder.decode(value, { stream: true })).split("\n\n");
-      rest = blocks.pop()!;
-      for (const block of blocks)
-        yield Object.fromEntries(block.split("\n").map((line) => line.split(/: ?(.*)/s, 2)));
-    }
-  } finally {
-    void reader.cancel().catch(() => {});
   }
 }
 
@@ -476,7 +430,6 @@ function connect(options: ClientOptions, takesKeys?: boolean) {
     // Timers cannot wait for longer.
     const timer = setTimeout(abort, Math.min(timeout, 2 ** 31 - 1));
     signal?.addEventListener("abort", abort);
-    let isStream = false;
     const request: SentRequest = {
       method: call.verb,
       headers: Object.entries(headers).filter(([, value]) => value) as [string, string][],
@@ -490,8 +443,8 @@ function connect(options: ClientOptions, takesKeys?: boolean) {
       const response = await (onProgress && "XMLHttpRequest" in globalThis
         ? upload(address, request, onProgress)
         : fetch(address, request));
-      isStream = call.reads === "changes" && response.status === 200;
-      if (isStream) return response as Response;
+      // It has no end.
+      if (call.reads === "changes" && response.status === 200) return response as Response;
       // The content may end late, too; responses of these statuses have none.
       const isEmpty = [204, 205, 304].includes(response.status);
       return new Response(isEmpty ? null : await response.blob(), response);
@@ -502,7 +455,7 @@ function connect(options: ClientOptions, takesKeys?: boolean) {
       throw new ApiError(0, "NETWORK_ERROR", `The service was not reached: ${error}`);
     } finally {
       clearTimeout(timer);
-      if (!isStream) signal?.removeEventListener("abort", abort);
+      signal?.removeEventListener("abort", abort);
     }
   }
 

@@ -12,6 +12,8 @@ export async function run(baseUrl: string, token: string): Promise<object> {
       seen.push([change.type, change.target]);
       break;
     } else seen.push([change.type]);
+    // Tells the test that the first change was received.
+    if (seen.length === 1) await api.orders.create({ status: "sent" });
   }
   return { seen, refused: await refusal(baseUrl), stopped: await stop(baseUrl, token) };
 }
