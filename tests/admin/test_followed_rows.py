@@ -29,8 +29,8 @@ def admin(service, browser):
 
 
 def create(service, name):
-    path = f"/categories/{service.call('POST', '/categories', {'name': name})['id']}"
-    return path
+    """Create a category; return its path."""
+    return f"/categories/{service.call('POST', '/categories', {'name': name})['id']}"
 
 
 def wait_for_stream(service):
