@@ -18,6 +18,9 @@ BELOW = {
     "destroy": "delete",
 }
 CREATE_MANY = "createMany"
+# The method of a stream of changes, which is an iterator of the client.
+CHANGE_STREAM = "createChangeStream"
+CHANGES = "changes"
 # The schemas of the answers of calls that answer no row.
 ANSWERS = {
     "count": "Count",
@@ -64,6 +67,11 @@ class Endpoints:
         found = [self._collection(tag, by_tag[tag], members) for tag in sorted(by_tag)]
         self.collections = [each for each in found if each.rows or each.members]
 
+    @property
+    def has_changes(self) -> bool:
+        """Whether there is a collection whose changes can be followed."""
+        return any(f">{CHANGES}" in text for each in self.collections for text in each.own.values())
+
     def written(self) -> Iterator[list[str]]:
         """Yield the declarations of the collections, and of all together."""
         lines = []
@@ -91,6 +99,7 @@ class Endpoints:
         taken = Names([AWAITED])
         done = self._add_rows(made, operations, model, taken) if model else set()
         done |= self._add_relations(made, operations, model, taken)
+        done |= self._add_changes(made, operations, model, taken)
         rest = [each for each in operations if each.method not in done and not each.is_alias]
         self._add_own(made, rest, taken)
         return made
@@ -166,6 +175,18 @@ class Endpoints:
             return _picked(f"LinkedRows<{arguments}{link}>", calls, found)
         others = [name for name in calls if name not in LINKS]
         return _picked(f"RelatedRows<{arguments}>", others, found)
+
+    def _add_changes(
+        self, made: Collection, operations: list[Operation], model: Model | None, taken: Names
+    ) -> set[str]:
+        """Add the iterator of changes, if the document has a stream of them; return its method."""
+        streams = {each.verb: each for each in operations if each.method == CHANGE_STREAM}
+        if "GET" not in streams or model is None:
+            return set()
+        member, below = taken.give(CHANGES, "_"), streams["GET"].path.removeprefix(made.path)
+        made.own[member] = f"GET {below} options >{CHANGES}"
+        made.members += line(f"{key(member)}: Changes<{model.type}Model>;")
+        return {CHANGE_STREAM}
 
     def _add_own(self, made: Collection, operations: list[Operation], taken: Names) -> None:
         """Add the calls that only this collection has; those about one row by groups."""

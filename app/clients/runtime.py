@@ -20,7 +20,7 @@ def text(file: str) -> str:
 @cache
 def taken_names() -> frozenset[str]:
     """Return the names of types that it declares or uses, those of browsers included."""
-    code = text("runtime.ts") + text("filters.ts")
+    code = text("runtime.ts") + text("changes.ts") + text("filters.ts")
     return frozenset(TYPE.findall(COMMENT.sub("", code)))
 
 

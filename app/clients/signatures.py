@@ -114,9 +114,11 @@ class Signatures:
 
     def _parameter(self, part: Part) -> str:
         name = key(part["name"]) if part.get("required") else f"{key(part['name'])}?"
-        return f"{name}: {self._types.of(part['schema'])}"
+        # Objects are described as JSON in a parameter.
+        schema = part["schema"] if "schema" in part else part["content"][JSON]["schema"]
+        return f"{name}: {self._types.of(schema)}"
 
 
 def is_filter(parameter: Part) -> bool:
     """Return True if a parameter is a filter or `where`, in JSON."""
-    return parameter["name"] in FILTERS and "contentSchema" in parameter["schema"]
+    return parameter["name"] in FILTERS and "contentSchema" in parameter.get("schema", {})

@@ -35,6 +35,8 @@ class Client:
     table: list[str]
     # The arguments after the options, from which the client is made.
     arguments: str
+    # The files that are the same for all services, without their suffix.
+    files: tuple[str, ...]
 
     @classmethod
     def of(cls, content: Part) -> "Client":
@@ -54,7 +56,8 @@ class Client:
             _client_type(document),
         ]
         arguments = ", ".join(["COLLECTIONS", *_features(document)])
-        return cls(comment(document.title), types, endpoints.table(), arguments)
+        files = ("runtime", "changes") if endpoints.has_changes else ("runtime",)
+        return cls(comment(document.title), types, endpoints.table(), arguments, files)
 
     def typescript(self) -> str:
         """Return the client as one file of TypeScript."""
@@ -65,7 +68,7 @@ class Client:
             f"  return makeClient(options, {self.arguments}) as Client;",
             "}",
         ]
-        texts = [runtime.text("runtime.ts"), runtime.text("filters.ts")]
+        texts = [runtime.text(f"{file}.ts") for file in (*self.files, "filters")]
         return self._join("typescript", texts, [*self.types, table, creation])
 
     def javascript(self) -> str:
@@ -77,7 +80,8 @@ class Client:
             "}",
         ]
         table = ["const COLLECTIONS = {", *self.table]
-        return self._join("javascript", [runtime.text("runtime.js")], [table, creation])
+        texts = [runtime.text(f"{file}.js") for file in self.files]
+        return self._join("javascript", texts, [table, creation])
 
     def declarations(self) -> str:
         """Return the types of the module of JavaScript."""

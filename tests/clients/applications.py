@@ -115,7 +115,7 @@ REMOTE = {
 def shop(folder: Path) -> dict[str, Any]:
     """Write the shop; return the settings of an app with it."""
     write_files(JSON, folder)
-    return {"MODELS_FOLDER": str(folder / "models")}
+    return {"MODELS_FOLDER": str(folder / "models"), "CHANGES": ["orders"]}
 
 
 def everything(folder: Path) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.support.databases import migrate
 from tests.support.postgres import postgres_server
@@ -20,17 +21,22 @@ class Place:
 
 
 @contextmanager
-def places(*names: str) -> Iterator[list[Place]]:
-    """Yield a place for each name: "sqlite" or "postgresql"; both by default."""
+def places(*names: str, **settings: Any) -> Iterator[list[Place]]:
+    """Yield a place for each name: "sqlite" or "postgresql"; both by default.
+
+    They are migrated with these settings.
+    """
     with ExitStack() as stack:
         root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ostiary-drill-")))
-        yield [_make_place(name, root, stack) for name in names or ("sqlite", "postgresql")]
+        yield [
+            _make_place(name, root, stack, settings) for name in names or ("sqlite", "postgresql")
+        ]
 
 
-def _make_place(name: str, root: Path, stack: ExitStack) -> Place:
+def _make_place(name: str, root: Path, stack: ExitStack, settings: dict[str, Any]) -> Place:
     folder = root / name
     folder.mkdir()
     sqlite = f"sqlite:///{folder}/ostiary.sqlite"
     url = sqlite if name == "sqlite" else stack.enter_context(postgres_server())
-    migrate(url, folder)
+    migrate(url, folder, **settings)
     return Place(name, url, folder)

@@ -53,10 +53,13 @@ def run(seconds: float) -> Report:
     return report
 
 
-def replicate(primary: Cluster, standby: Cluster) -> str:
-    """Start both, each commit of one waiting for the other; return the URL that names both."""
+def replicate(primary: Cluster, standby: Cluster, synchronous: str = "*") -> str:
+    """Start both; return the URL that names both.
+
+    Each commit waits for the standby, unless `synchronous` names none.
+    """
     primary.create()
-    primary.start(synchronous_standby_names="*")
+    primary.start(synchronous_standby_names=synchronous)
     standby.follow(primary)
     standby.start()
     hosts = "&".join(f"host={server.folder}:5432" for server in (primary, standby))

@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from flask import Flask
 from sqlalchemy import Table
 
-from app.database.metadata import all_metadata, app_metadata, project_tables
+from app.database.metadata import all_metadata, app_metadata, derived_objects, project_tables
 from app.database.session import db, transaction
 from app.testing.apps import close
 from tests.definitions.conftest import running_a_command
@@ -40,6 +40,8 @@ def created(service: Flask, tables: Sequence[Table]) -> Iterator[None]:
     """Create these tables; drop them afterwards."""
     with service.app_context():
         tables[0].metadata.create_all(db.engine, tables)
+        with db.engine.begin() as connection:
+            derived_objects.current.update(connection)
     yield
     with service.app_context():
         tables[0].metadata.drop_all(db.engine, tables)
@@ -61,8 +63,8 @@ class Shop:
 class Shops:
     """The shops of one kind, in JSON or in Python, that tests use one after the other."""
 
-    def __init__(self, section: str, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, section: str, folder: Path, **settings: Any) -> None:
+        self._folder, self._settings = folder, settings
         self._open: dict[str, Shop] = {}
         write_files(section, folder)
 
@@ -89,7 +91,7 @@ class Shops:
     def _make(self, url: str) -> Shop:
         folder = str(self._folder / "models")
         with running_a_command():
-            service = build(url, self._folder / "mail", MODELS_FOLDER=folder)
+            service = build(url, self._folder / "mail", MODELS_FOLDER=folder, **self._settings)
         own = {*project_tables(), *app_metadata.of(service).tables}
         return Shop(
             service, [table for table in all_metadata(service).sorted_tables if table.name in own]

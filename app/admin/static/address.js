@@ -12,6 +12,11 @@ export function askBeforeLeaving(isAsked) {
   isDirty = isAsked;
 }
 
+/** Return whether the view has changes that are not saved. */
+export function isEdited() {
+  return isDirty;
+}
+
 /** Return the URL of a view, for links; parameters without a value are left out. */
 export function hrefOf(segments, query = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");

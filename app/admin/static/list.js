@@ -4,6 +4,7 @@ import { call } from "../../ostiary/static/api.js";
 import { Action, Problem, useCall } from "../../ostiary/static/parts.js";
 import { html, useEffect, useState } from "../../ostiary/static/view.js";
 import { go, hrefOf } from "./address.js";
+import { useChanges } from "./changes.js";
 import { Columns } from "./columns.js";
 import { Download } from "./download.js";
 import { Filters } from "./filters.js";
@@ -20,11 +21,12 @@ import { Table } from "./table.js";
  * those of related rows, for filters alone. `fixed` are conditions that always hold; `selection`
  * returns the filter's `fields` and `include` for the shown columns; `parameters` are added to the
  * call, `extra` to the URL. `bulk` returns buttons for the selected rows, `tools` are further inputs,
- * `empty` says what to do without rows, and with another `version` the list is loaded again.
+ * `empty` says what to do without rows, and with another `version` the list is loaded again, as it
+ * is after changes of the rows of `model`.
  */
 export function List(properties) {
   const { label, path, segments, query, columns, properties: known, linkOf, idName = "id", selection } = properties;
-  const { related = [], fixed = [], parameters = {}, extra = {}, bulk, tools, empty, version = 0 } = properties;
+  const { related = [], fixed = [], parameters = {}, extra = {}, bulk, tools, empty, model, version = 0 } = properties;
   const state = readState(query);
   const shown = columns.filter(({ name, isShown }) => (state.columns ? state.columns.includes(name) : isShown));
   const searched = known.filter(isSearchable);
@@ -33,13 +35,17 @@ export function List(properties) {
   const filter = { where, order: state.order || undefined };
   const pageFilter = { ...filter, ...selection?.(shown), limit: state.limit, skip: state.skip || undefined };
   const key = JSON.stringify([path, pageFilter, parameters, version]);
-  const page = useCall(() => readPage(path, { ...parameters, filter: pageFilter }), [key]);
-  const total = useTotal(path, { ...parameters, filter: { where, limit: 1 } }, page.value, state, version);
+  const [changes, setChanges] = useState(0);
+  useChanges(model, undefined, () => setChanges(changes + 1));
+  const page = useCall(() => readPage(path, { ...parameters, filter: pageFilter }), [key, changes]);
+  const total = useTotal(path, { ...parameters, filter: { where, limit: 1 } }, page.value, state, [version, changes]);
   const [chosen, choose] = useState(new Set());
   useEffect(() => choose(new Set()), [key]);
   const change = (changes) => go(segments, { ...extra, ...writeState({ ...state, skip: 0, ...changes }) });
   const idOf = (row) => row[idName];
   const rows = page.value?.rows;
+  // Others may have removed some.
+  const selected = rows?.filter((row) => chosen.has(idOf(row))) ?? [];
   const isFiltered = Boolean(state.q || state.conditions.length);
   return html`
     <div class="tools">
@@ -51,9 +57,9 @@ export function List(properties) {
     </div>
     <${Problem} problem=${page.problem} />
     ${page.problem && html`<${Action} onClick=${page.reload}>Try again<//>`}
-    ${bulk && chosen.size > 0 &&
+    ${bulk && selected.length > 0 &&
     html`<div class="chosen" role="group" aria-label="Selected rows">
-      <strong>${chosen.size} selected</strong> ${bulk(rows.filter((row) => chosen.has(idOf(row))))}
+      <strong>${selected.length} selected</strong> ${bulk(selected)}
     </div>`}
     <div class=${page.isLoading ? "loading" : ""} aria-busy=${page.isLoading}>
       ${rows?.length > 0 &&
@@ -71,17 +77,21 @@ async function readPage(path, query) {
   return { rows: body, hasMore: headers.has("Link") };
 }
 
-/** Return the number of all rows, loaded once for the same conditions, after the first page. */
-function useTotal(path, query, page, { skip }, version) {
+/**
+ * Return the number of all rows, loaded once for the same conditions and versions, after the first
+ * page; until it is loaded anew, the old one.
+ */
+function useTotal(path, query, page, { skip }, versions) {
   const [counted, setCounted] = useState({});
-  const key = JSON.stringify([path, query, version]);
+  const conditions = JSON.stringify([path, query]);
+  const key = JSON.stringify([conditions, versions]);
   useEffect(() => {
     if (!page || !page.hasMore || counted.key === key) {
       return undefined;
     }
     const stop = new AbortController();
     call("GET", path, { query: { ...query, count: true }, signal: stop.signal })
-      .then(({ headers }) => setCounted({ key, total: Number(headers.get("X-Total-Count")) }))
+      .then(({ headers }) => setCounted({ key, conditions, total: Number(headers.get("X-Total-Count")) }))
       // The rows are shown without their number.
       .catch(() => {});
     return () => stop.abort();
@@ -89,7 +99,7 @@ function useTotal(path, query, page, { skip }, version) {
   if (page && !page.hasMore && (page.rows.length || !skip)) {
     return skip + page.rows.length;
   }
-  return counted.key === key ? counted.total : undefined;
+  return counted.conditions === conditions ? counted.total : undefined;
 }
 
 function Search({ text, searched, onSearch }) {

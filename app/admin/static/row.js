@@ -4,8 +4,9 @@ import { call } from "../../ostiary/static/api.js";
 import { Loaded, notify, useCall } from "../../ostiary/static/parts.js";
 import { html, useState } from "../../ostiary/static/view.js";
 import { useAdmin } from "./access.js";
-import { go, hrefOf } from "./address.js";
+import { go, hrefOf, isEdited } from "./address.js";
 import { Value } from "./cells.js";
+import { useChanges } from "./changes.js";
 import { Conflict } from "./conflict.js";
 import { Deletion } from "./deletion.js";
 import { Curl, Facts, View } from "./parts.js";
@@ -18,6 +19,9 @@ import { pluralOf, singularOf, titleOf } from "./titles.js";
 export function Row({ model, id }) {
   const path = `${model.path}/${encodeURIComponent(id)}`;
   const row = useRow(path);
+  const where = row.value && { [model.idName]: row.value.row[model.idName] };
+  // What is being edited stays as it was read: saving it reports the conflict.
+  useChanges(where && model, where, () => isEdited() || row.reload());
   const [isDeleted, remove] = useState(false);
   const { may } = useAdmin();
   const back = { href: hrefOf(["rows", model.name]), title: pluralOf(model) };

@@ -52,6 +52,7 @@ function Rows({ model, path, segments, query, isChosen, children }) {
   const mayChange = admin.may(model.name, "deleteById") || admin.may(model.name, "updateAll");
   return html`<${List}
     label=${pluralOf(model)}
+    model=${model}
     path=${path}
     segments=${segments}
     query=${query}

@@ -331,6 +331,16 @@ export type Aggregated<M extends ModelTypes, A, G> = Flat<
   }
 >;
 
+/** What `changes` yields: a row as it is now, a removed one, or that all must be read anew. */
+export type Change<M extends ModelTypes> =
+  | { type: "create" | "update"; target: M["id"]; data: M["row"] }
+  | { type: "remove"; target: M["id"] }
+  | { type: "resync" };
+/** Follows the changes of the rows that a condition selects, until the loop ends. */
+export type Changes<M extends ModelTypes> = (
+  filter?: { where?: Where<M> },
+  options?: CallOptions,
+) => AsyncIterable<Change<M>>;
 /** The calls of a collection of rows. */
 export interface Collection<M extends ModelTypes> {
   /** List the rows that a filter selects, at most 1,000. */

@@ -78,6 +78,10 @@ const TOKEN = "access_token";
 const MAX_WAIT = 30;
 // The tags of rows that have been read.
 const tags = new WeakMap();
+/** What is made of several answers, by what is made of each. */
+const iterators = {
+    pages: readPages,
+};
 function makeClient(options, table, { logins, takesKeys } = {}) {
     const { send, url, ...tokens } = connect(options, takesKeys);
     return {
@@ -121,7 +125,7 @@ function makeCalls(path, texts, ids, send) {
         };
         return (...given) => {
             const make = () => build([...ids, ...given]);
-            return reads === "pages" ? readPages(make, send) : send(make);
+            return iterators[reads]?.(make, send) ?? send(make);
         };
     });
 }
@@ -247,6 +251,8 @@ function connect(options, takesKeys) {
         const response = await exchange(call);
         if (!response.ok)
             throw await errorOf(response);
+        if (reads === "changes")
+            return response.body;
         if (reads === "blob" || reads === "text")
             return response[reads]();
         const text = await response.text();
@@ -290,6 +296,9 @@ function connect(options, takesKeys) {
             const response = await (onProgress && "XMLHttpRequest" in globalThis
                 ? upload(address, request, onProgress)
                 : fetch(address, request));
+            // It has no end.
+            if (call.reads === "changes" && response.status === 200)
+                return response;
             // The content may end late, too; responses of these statuses have none.
             const isEmpty = [204, 205, 304].includes(response.status);
             return new Response(isEmpty ? null : await response.blob(), response);

@@ -206,6 +206,11 @@ const MAX_WAIT = 30;
 // The tags of rows that have been read.
 const tags = new WeakMap<object, string>();
 
+/** What is made of several answers, by what is made of each. */
+const iterators: Record<string, (build: () => PendingCall, send: SendCall) => unknown> = {
+  pages: readPages,
+};
+
 function makeClient(
   options: ClientOptions,
   table: Record<string, CollectionCalls>,
@@ -259,7 +264,7 @@ function makeCalls(
     };
     return (...given: unknown[]) => {
       const make = (): PendingCall => build([...ids, ...given]);
-      return reads === "pages" ? readPages(make, send) : send(make);
+      return iterators[reads]?.(make, send) ?? send(make);
     };
   });
 }
@@ -397,6 +402,7 @@ function connect(options: ClientOptions, takesKeys?: boolean) {
     const { reads } = call;
     const response = await exchange(call);
     if (!response.ok) throw await errorOf(response);
+    if (reads === "changes") return response.body;
     if (reads === "blob" || reads === "text") return response[reads]();
     const text = await response.text();
     const found = text ? parse(text, response.status) : undefined;
@@ -437,6 +443,8 @@ function connect(options: ClientOptions, takesKeys?: boolean) {
       const response = await (onProgress && "XMLHttpRequest" in globalThis
         ? upload(address, request, onProgress)
         : fetch(address, request));
+      // It has no end.
+      if (call.reads === "changes" && response.status === 200) return response as Response;
       // The content may end late, too; responses of these statuses have none.
       const isEmpty = [204, 205, 304].includes(response.status);
       return new Response(isEmpty ? null : await response.blob(), response);

@@ -2,12 +2,14 @@
 
 import { nameOf } from "./order.js";
 import { resolveParts } from "./resolving.js";
+import { isStream, streamButton } from "./streams.js";
 
 const SCHEMAS = ["components", "schemas"];
 
 /** Return the plugin. */
 export function parts(system) {
   const h = system.React.createElement;
+  const StreamButton = streamButton(system);
   return {
     components: {
       // The bar at the top has the login, and the page has its own search.
@@ -18,6 +20,7 @@ export function parts(system) {
       InfoContainer: () => introduction(system, h),
     },
     wrapComponents: {
+      execute: (Original) => (properties) => h(isStream(properties.operation) ? StreamButton : Original, properties),
       responses: (Original) => (properties) => responses(properties, Original, system, h),
       JsonSchemaForm: (Original) => (properties) => parameter(properties, Original, system, h),
     },
