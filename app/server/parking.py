@@ -130,7 +130,7 @@ class ParkedConnections:
             if progress < oldest:
                 self._drop(conn)
 
-    def close_longest(self) -> None:
+    def close_oldest(self) -> None:
         """Close the oldest connection, if there is one."""
         if self._responses:
             self._drop(next(iter(self._responses)))

@@ -92,8 +92,7 @@ class BufferingWorker(ThreadWorker):
         vars(self.cfg).update({name: found.get() for name, found in self.cfg.settings.items()})
         self.waiting = WaitingConnections(self.poller, self.keepalived_conns, self.pending_conns)
         # The other connections are for requests that do not wait.
-        most = max(1, self.worker_connections // 2)
-        self.hashes = HashQueue(self.wsgi, most, self.cfg.threads)
+        self.hashes = HashQueue(self.wsgi, max(1, self.worker_connections // 2), self.cfg.threads)
         self.uploads = Uploads(self.wsgi, self.cfg)
         self.parked = ParkedConnections(self.poller, self.method_queue.defer, self._timeout)
         hash_slots.of(self.wsgi).threads.join(self.number, self.cfg.workers)
@@ -167,7 +166,7 @@ class BufferingWorker(ThreadWorker):
             if longest := self.waiting.take_longest():
                 self._close(longest)
             elif self.is_full:
-                self.parked.close_longest()
+                self.parked.close_oldest()
             self.is_full = False
 
     @property
