@@ -154,8 +154,8 @@ class Hub:
                 stream.needs_resync = False
             if data:
                 stream.sink.send(data)
-                if stream.form.ends:
-                    self._end([stream])
+                if stream.form.ends and self._remove(stream):
+                    stream.sink.end()
         return page.has_more
 
     @contextmanager
@@ -172,9 +172,6 @@ class Hub:
         """Send comments when it is time, and end what is old or may not be read any more."""
         now = time.monotonic()
         old = [each for each in streams if each.ends_at <= now]
-        for stream in old:
-            if stream.form.ends and stream in self._streams:
-                stream.sink.send(stream.form.write([], cursors.write(epoch, stream.position)))
         self._end(old)
         if now - self._pinged < PING_INTERVAL:
             return
@@ -192,12 +189,19 @@ class Hub:
                 stream.sink.send(stream.form.ping(cursors.write(epoch, stream.position)))
 
     def _end(self, streams: Iterable[Stream]) -> None:
+        """End streams; a long poll without events is answered by an empty page."""
         for stream in streams:
-            with self._lock:
-                is_open = stream in self._streams
-                self._streams.discard(stream)
-            if is_open:
+            if self._remove(stream):
+                position = cursors.write(stream.epoch, stream.position)
+                stream.sink.send(stream.form.write([], position))
                 stream.sink.end()
+
+    def _remove(self, stream: Stream) -> bool:
+        """Remove a stream; return whether it was open."""
+        with self._lock:
+            is_open = stream in self._streams
+            self._streams.discard(stream)
+        return is_open
 
 
 def _by_key(streams: Iterable[Stream]) -> Iterator[list[Stream]]:

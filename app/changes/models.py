@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, String, Text
+from sqlalchemy import BigInteger, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.database.columns import Json, UtcDateTime
@@ -18,7 +18,8 @@ class Change(Model):
     """A change of a row, written by a trigger of the row's table."""
 
     __tablename__ = "change_log"
-    __table_args__ = IDS_GIVEN_ONCE
+    # In the order of a model's changes, for old cursors.
+    __table_args__ = (Index("ix_change_log_model", "model", "seq"), IDS_GIVEN_ONCE)
 
     seq: Mapped[int] = mapped_column(BIG_INTEGER, primary_key=True)
     # The id of the transaction; None on SQLite, which has one writer at a time.

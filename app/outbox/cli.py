@@ -11,7 +11,7 @@ from app.commands import CommandGroup, json_option, print_rows
 from . import maintenance
 from .delivery import drain
 from .models import STATES, WAITING_STATES
-from .service import companions, worker
+from .service import Companion, Worker, companions, worker
 
 COLUMNS = (
     *("id", "event", "subscriber", "recipient", "state", "attempts", "created", "deadline"),
@@ -29,12 +29,14 @@ def run(once: bool) -> None:
     app = current_app._get_current_object()  # type: ignore[attr-defined]
     if once:
         outcomes = drain(app)
+        for companion in companions.of(app):
+            companion.work()
         counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
         click.echo(f"Attempted {outcomes.total()} deliveries" + (f": {counts}." if counts else "."))
         return
     # Blocked before the worker's thread starts, which inherits it.
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
-    workers = [worker.of(app), *companions.of(app)]
+    workers: list[Worker | Companion] = [worker.of(app), *companions.of(app)]
     for each in workers:
         each.start()
     click.echo("Delivering until SIGTERM or SIGINT.")

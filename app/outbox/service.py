@@ -183,6 +183,9 @@ class Companion(Protocol):
     def stop(self) -> None:
         """Finish the attempts in progress."""
 
+    def work(self) -> object:
+        """Attempt what is due, in this thread."""
+
 
 companions = AppState[list[Companion]]("companions of the outbox", factory=lambda _app: [])
 

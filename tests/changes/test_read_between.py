@@ -58,3 +58,16 @@ def test_a_long_poll_ends_with_a_resync_once_the_epoch_ends(shop, monkeypatch):
     page = json.loads(b"".join(parts))
     assert (page["changes"], page["resync"]) == ([], True)
     assert "resync" not in read(shop, page["next"])
+
+
+def test_a_long_poll_whose_token_ends_is_answered_by_an_empty_page(shop, monkeypatch):
+    monkeypatch.setattr(hub, "LOOK_INTERVAL", 0.05)
+    path = f"/changes?models=Orders&wait=20&since={begin(shop)}"
+    response = shop("GET", path, headers=JSON, buffered=False)
+    parts = iter(response.response)
+    next(parts)
+
+    assert shop("POST", "/users/logout").status_code == 204
+    shop("POST", "/orders", {"title": "Home"}, token=None)
+
+    assert json.loads(b"".join(parts))["changes"] == []

@@ -40,6 +40,14 @@ def test_events_of_users_are_sent(sending, receiver):
     assert token not in json.dumps(sent)
 
 
+def test_commands_send_what_is_due(sending, receiver):
+    sending.add(receiver.url, events=["users.created"])
+    register(sending)
+    result = sending.app.test_cli_runner().invoke(args=["outbox", "run", "--once"])
+    assert result.exit_code == 0, result.output
+    assert [message["type"] for message in receiver.take()] == ["users.created"]
+
+
 def test_what_is_rolled_back_is_not_sent(sending, receiver):
     sending.add(receiver.url, events=["users.*"])
     register(sending)

@@ -23,6 +23,8 @@ from app.connector.request.url import DEFAULT_PORTS, origin_of
 
 # Private domains (RFC 6761, 6762 and 8375, and .internal, which ICANN reserves).
 _PRIVATE_DOMAINS = ("localhost", "local", "internal", "home.arpa")
+# The prefix of addresses that gateways translate to IPv4 (RFC 6052, 2.1).
+_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
 # Maximum seconds for each of several addresses of a host: distant servers answer sooner, unless the
 # first packet is lost.
 ADDRESS_TIMEOUT = 1.0
@@ -113,8 +115,16 @@ def _is_public_name(host: str) -> bool:
 
 
 def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    mapped = getattr(address, "ipv4_mapped", None) or address
-    return bool(mapped.is_global and not mapped.is_multicast)
+    if isinstance(address, ipaddress.IPv6Address):
+        address = address.ipv4_mapped or address.sixtofour or _translated(address) or address
+    return bool(address.is_global and not address.is_multicast)
+
+
+def _translated(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """Return the address of IPv4 to which one is translated (RFC 6052, 2.1), if any."""
+    if address not in _TRANSLATED:
+        return None
+    return ipaddress.IPv4Address(address.packed[-4:])
 
 
 def _as_sent(url: str) -> str:

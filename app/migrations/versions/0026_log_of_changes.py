@@ -34,6 +34,7 @@ def upgrade() -> None:
     )
     for column in ("transaction_id", "created"):
         op.create_index(f"ix_change_log_{column}", "change_log", [column])
+    op.create_index("ix_change_log_model", "change_log", ["model", "seq"])
     op.create_table(
         "change_epoch",
         sa.Column("number", sa.Integer(), nullable=False, autoincrement=False),

@@ -146,9 +146,14 @@ def test_secure_form_of_a_named_host_is_trusted(connect):
 
 
 @pytest.mark.parametrize(
-    "host", ["224.0.0.1", "239.255.255.250", "[ff0e::1]", "[::ffff:224.0.0.1]"]
+    "host",
+    [
+        *("224.0.0.1", "239.255.255.250", "[ff0e::1]", "[::ffff:224.0.0.1]"),
+        # Addresses that gateways translate to private ones.
+        *("[64:ff9b::7f00:1]", "[64:ff9b::a00:1]", "[2002:a00:1::]"),
+    ],
 )
-def test_a_group_of_hosts_is_not_public_to_a_proxy_either(host):
+def test_a_group_of_hosts_or_a_translated_address_is_not_public_to_a_proxy_either(host):
     policy = HostPolicy()
     policy.trust([], ["?*"])
 
