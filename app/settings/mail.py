@@ -85,8 +85,8 @@ class MailSettings(Schema):
     OUTBOX_IN_PROCESS = setting(
         fields.Boolean,
         True,
-        "`false`: the service's processes send no mail; `ostiary outbox run` must run beside"
-        " them, and sends it.",
+        "`false`: the service's processes send no mail and no webhooks; `ostiary outbox run` must"
+        " run beside them, and sends both.",
     )
     OUTBOX_POLL_INTERVAL = setting(
         fields.Float,
