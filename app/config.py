@@ -13,7 +13,7 @@ from flask.config import Config
 from marshmallow import ValidationError
 
 from app.environment import FILE, EnvironmentVariableError, read_variable
-from app.problems import closest, describe_error
+from app.problems import ConfigurationError, closest, describe_error
 from app.settings import SettingsSchema
 from app.state import AppState
 
@@ -41,10 +41,6 @@ SCHEMA = SettingsSchema()
 # defaults.
 FILES, ENVIRONMENT = "config", "environment"
 setting_sources = AppState[Mapping[str, str]]("sources of settings")
-
-
-class ConfigurationError(Exception):
-    """A setting, or something that it refers to, is invalid; the message is one sentence."""
 
 
 def require_extra(setting: str, extra: str, *libraries: str) -> None:

@@ -5,7 +5,7 @@ Imported only by features that are switched on, because its library is an extra.
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 
 # The command that prints a key: 32 random bytes in the alphabet of RFC 4648, section 5.
 EXAMPLE = "openssl rand -base64 32 | tr +/ -_"

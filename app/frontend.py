@@ -14,11 +14,11 @@ from werkzeug import Response
 from werkzeug.exceptions import HTTPException, NotFound
 from werkzeug.routing import MapAdapter, Rule
 
-from app.config import ConfigurationError
 from app.error_responses import error_body
 from app.http.responses import ResponseHeaders
 from app.http.sent_files import TYPES, OpenFile, send_file
 from app.observability.origin import ROUTE
+from app.problems import ConfigurationError
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

@@ -16,6 +16,10 @@ _KINDS: dict[type, str] = {
 }
 
 
+class ConfigurationError(Exception):
+    """A setting, or something that it refers to, is invalid; the message is one sentence."""
+
+
 class Problem(NamedTuple):
     """A problem or a warning, and its path: `operations[0].template.url`."""
 

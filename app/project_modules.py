@@ -20,10 +20,9 @@ from types import ModuleType
 from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.config import ConfigurationError
 from app.database.faults import error_reason
 from app.database.metadata import drop_project_models
-from app.problems import describe_error
+from app.problems import ConfigurationError, describe_error
 
 # The function in PROJECT_FILE.
 ENTRY = "init_app"

@@ -131,7 +131,6 @@ subclasses set `Retry-After`::
             print(error.description)  # at most 500 rows where a hook is called
 """
 
-from app.config import ConfigurationError
 from app.errors import (
     AccessDenied,
     AccessTokenRequired,
@@ -158,6 +157,7 @@ from app.errors import (
     UsernameOrEmailRequired,
     ValidationError,
 )
+from app.problems import ConfigurationError
 from app.rest.rows.limits import LimitReached
 
 __all__ = [

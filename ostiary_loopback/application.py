@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.config import ConfigurationError
 from app.datasources.connectors import connector_name
 from app.definitions.bases import PERSISTED, SHADOWED, TOKEN, USER
 from app.plurals import pluralize
-from app.problems import Problems
+from app.problems import ConfigurationError, Problems
 
 from .settings_files import Files, other_environments, read_settings
 

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import click
 
 from app.commandline.command import unavailable
-from app.config import ConfigurationError, require_extra
+from app.config import require_extra
+from app.problems import ConfigurationError
 
 
 class _Place(NamedTuple):

@@ -6,8 +6,9 @@ import re
 import pytest
 from flask import Flask
 
-from app.config import ConfigurationError, configure, read_project_files, setting_sources
+from app.config import configure, read_project_files, setting_sources
 from app.factory import create_app
+from app.problems import ConfigurationError
 from app.testing.apps import close
 from tests.support.installation import Installation
 

@@ -8,8 +8,8 @@ from importlib import import_module
 import pytest
 
 from app.access.policy import compiled_rules
-from app.config import ConfigurationError
 from app.features import FEATURES, commands_of, in_order
+from app.problems import ConfigurationError
 from tests.definitions.conftest import running_a_command
 from tests.support.installation import ROOT
 from tests.support.second_factors import FACTOR_KEY

@@ -9,7 +9,6 @@ from marshmallow import ValidationError
 from sqlalchemy import ColumnElement, and_, false, func, not_, or_, true
 from werkzeug.exceptions import HTTPException
 
-from app.config import ConfigurationError
 from app.database.columns import AnyColumn
 from app.errors import (
     AccessDenied,
@@ -19,6 +18,7 @@ from app.errors import (
     StrongerLoginRequired,
 )
 from app.ids import FORMS, Id
+from app.problems import ConfigurationError
 from app.state import AppState
 
 from .admins import is_admin

@@ -9,10 +9,9 @@ from flask import Flask
 from sqlalchemy import ColumnElement, Table
 
 from app.access.policy import compiled_rules
-from app.config import ConfigurationError
 from app.database.columns import AnyColumn
 from app.ids import FORMS, Id
-from app.problems import suggest
+from app.problems import ConfigurationError, suggest
 from app.rest.collection import Collection, served_collections
 from app.rest.rows.scopes import OwnTableCondition
 from app.state import AppState

@@ -14,9 +14,8 @@ import click
 from flask import Flask
 from flask.cli import FlaskGroup, ScriptInfo, routes_command, shell_command
 
-from app.config import ConfigurationError
 from app.features import FEATURES, commands_of
-from app.problems import describe_error
+from app.problems import ConfigurationError, describe_error
 from app.projects.folder import enter_project
 
 # Modules of commands that need no app, or not always, imported when called.

@@ -8,8 +8,8 @@ import sys
 # `gc.freeze`).
 gc.disable()
 
-from app.config import ConfigurationError  # noqa: E402
 from app.factory import create_app  # noqa: E402
+from app.problems import ConfigurationError  # noqa: E402
 from app.projects.folder import enter_project  # noqa: E402
 
 try:

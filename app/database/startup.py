@@ -9,7 +9,7 @@ from flask import Flask
 from sqlalchemy import Connection, Table, inspect
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 
 from . import session
 from .dialects import begin

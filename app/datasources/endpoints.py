@@ -14,7 +14,6 @@ from app.access.identity import HEADER, QUERY, TokenTransport, current_identity
 from app.access.parsing import parse_rules
 from app.access.policy import Grant
 from app.access.rules import AUTHENTICATED, EXECUTE, READ, Rule, allow
-from app.config import ConfigurationError
 from app.connector import (
     DataSource,
     Operation,
@@ -27,6 +26,7 @@ from app.connector.operation.operation import Argument
 from app.connector.types import JsonObject, JsonValue
 from app.errors import BLANK, RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.ids import FORMS
+from app.problems import ConfigurationError
 from app.rest.endpoint import Endpoint, Endpoints, Route, register_endpoints
 from app.rest.requests.bodies import read_body
 

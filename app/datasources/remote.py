@@ -9,10 +9,10 @@ from flask.typing import ResponseReturnValue
 
 from app.access.policy import Grant
 from app.access.rules import READ, WRITE, Rule
-from app.config import ConfigurationError
 from app.connector import BoundModel, ConfigError, DataSource
 from app.connector.settings.options import PUBLIC_MAX_VALUES
 from app.errors import ModelNotFound, RemoteError, RemoteTimeout, TooManyCalls
+from app.problems import ConfigurationError
 from app.rest.collection import Collection
 from app.rest.endpoint import Endpoint, Endpoints, declare, register_endpoints
 from app.rest.requests.bodies import read_body

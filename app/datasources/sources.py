@@ -9,7 +9,6 @@ from flask import Flask, current_app
 
 from app.access.identity import current_identity
 from app.audit.entries import Action, record, record_attempt
-from app.config import ConfigurationError
 from app.connector import (
     CallTimeoutError,
     ConfigError,
@@ -22,6 +21,7 @@ from app.connector import (
 from app.database.connections import release_connection
 from app.errors import RemoteError, RemoteTimeout, TooManyCalls, ValidationError
 from app.observability.origin import current_request_id
+from app.problems import ConfigurationError
 from app.state import AppState
 
 from . import data_sources

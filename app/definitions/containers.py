@@ -2,7 +2,7 @@
 
 from flask import Flask
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 from app.rest.endpoint import Endpoints, register_endpoints
 from app.rest.shared_methods import switch_off
 from app.storage.setup import OpenStore, stores

@@ -6,9 +6,9 @@ from dataclasses import replace
 from flask import Flask
 
 from app.access.rules import Rule
-from app.config import ConfigurationError
 from app.datasources import data_sources
 from app.datasources.remote import register_remote_resource
+from app.problems import ConfigurationError
 from app.rest.endpoint import Endpoint
 from app.rest.resource import Resource
 

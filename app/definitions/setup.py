@@ -9,10 +9,9 @@ from pathlib import Path
 from flask import Flask
 
 from app.access.policy import principal_types
-from app.config import ConfigurationError
 from app.database.metadata import type_foreign_keys
 from app.errors import InvalidFilter
-from app.problems import Problems
+from app.problems import ConfigurationError, Problems
 from app.properties.properties import embedded_models
 from app.rest.collection import (
     Collection,

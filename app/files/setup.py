@@ -11,8 +11,8 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from app import outbox
 from app.access.policy import CREATE, authorize, related_method
-from app.config import ConfigurationError
 from app.fields.files import File
+from app.problems import ConfigurationError
 from app.rest.answers import NO_CONTENT
 from app.rest.collection import Collection, served_collections
 from app.rest.endpoint import ASKS_FOR_UPLOAD, Endpoint, View, served_endpoints

@@ -15,9 +15,8 @@ from jinja2 import (
     TemplateSyntaxError,
 )
 
-from app.config import ConfigurationError
 from app.observability.origin import current_languages, to_language
-from app.problems import Problems
+from app.problems import ConfigurationError, Problems
 
 from .responses import policy_of_forms
 

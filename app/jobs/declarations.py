@@ -12,7 +12,7 @@ from inspect import (
 
 from flask import Flask
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 from app.project_modules import imported_modules
 from app.state import AppState
 

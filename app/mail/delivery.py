@@ -16,10 +16,10 @@ from flask import Flask
 from jinja2 import Environment
 
 from app import outbox
-from app.config import ConfigurationError
 from app.http.templates import preferred_languages
 from app.observability.origin import current_request_id
 from app.outbox import DeliveryError, UndeliverableError
+from app.problems import ConfigurationError
 from app.settings import STARTTLS
 from app.state import AppState
 

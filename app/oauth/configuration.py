@@ -7,9 +7,8 @@ from typing import Any
 
 from marshmallow import ValidationError
 
-from app.config import ConfigurationError
 from app.connector.settings.loading import substitute_environment
-from app.problems import Problems, suggest
+from app.problems import ConfigurationError, Problems, suggest
 from app.settings import Settings, check_redirect_url
 
 from .presets import MODULES, PRESETS, Preset

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import app
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 
 CODE = Path(app.__file__ or "").parents[1]
 

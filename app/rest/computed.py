@@ -25,12 +25,11 @@ from sqlalchemy import (
 from sqlalchemy.types import NullType, TypeEngine
 
 from app.access.policy import Grant, find_grant, is_in_scope
-from app.config import ConfigurationError
 from app.database.ids import RowId
 from app.fields.base import Date, Number, Schema, Timestamp, Uuid
 from app.fields.base import Decimal as DecimalField
 from app.ids import IdForm
-from app.problems import describe_error
+from app.problems import ConfigurationError, describe_error
 
 from .filters import kinds, sql
 from .filters.columns import kind_of

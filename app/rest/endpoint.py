@@ -15,7 +15,7 @@ from app.access.identity import current_identity
 from app.access.narrowing import authorize_narrowed
 from app.access.policy import authorize, install_rules
 from app.access.rules import READ, ModelRules, Principal
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 from app.settings import Settings
 from app.state import AppState
 

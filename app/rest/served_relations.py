@@ -8,7 +8,7 @@ from typing import NamedTuple
 from flask import Flask, current_app
 
 from app.access.rules import Rule
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 from app.settings import Settings
 from app.state import AppState
 

@@ -6,8 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from flask import Flask
 
 from app.access.policy import compiled_rules
-from app.config import ConfigurationError
-from app.problems import suggest
+from app.problems import ConfigurationError, suggest
 
 from .endpoint import Endpoint
 

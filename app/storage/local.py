@@ -14,8 +14,8 @@ from stat import S_ISDIR, S_ISREG
 from threading import Thread
 from uuid import uuid4
 
-from app.config import ConfigurationError
 from app.http.sent_files import OpenFile
+from app.problems import ConfigurationError
 
 from .errors import ContainerExists, ContainerNotEmpty, ContainerNotFound, FileNotFound, translated
 from .settings import StoreSettings

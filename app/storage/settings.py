@@ -6,10 +6,9 @@ from typing import Any
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validate
 
-from app.config import ConfigurationError
 from app.connector.settings.loading import substitute_environment
 from app.fields.files import MAX_FILE
-from app.problems import Problems
+from app.problems import ConfigurationError, Problems
 
 from . import PROVIDERS
 from .types import canonical_type

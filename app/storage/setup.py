@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from flask import Flask
 
-from app.config import ConfigurationError, require_extra
+from app.config import require_extra
+from app.problems import ConfigurationError
 from app.rest.endpoint import Endpoint
 from app.state import AppState
 

@@ -16,12 +16,13 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app import outbox
 from app.changes.hub import hubs
-from app.config import ConfigurationError, read_project_files
+from app.config import read_project_files
 from app.database.faults import error_reason
 from app.database.session import db
 from app.database.standbys.reader import standbys
 from app.environment import ENVIRONMENT, FILE, placeholder
 from app.factory import create_app
+from app.problems import ConfigurationError
 from app.projects.fixtures.rows import has_placeholders
 from app.rest.collection import served_collections
 from app.rest.rows.hooks import Hook

@@ -9,10 +9,9 @@ from flask import Flask
 from sqlalchemy import Column, FromClause
 from sqlalchemy.orm import registry
 
-from app.config import ConfigurationError
 from app.database.metadata import app_metadata
 from app.fields.base import Schema
-from app.problems import Problems
+from app.problems import ConfigurationError, Problems
 from app.properties.declaration import Declaration
 from app.properties.properties import Property, embedded_models, embedding_properties, read_property
 from app.properties.types import FILE

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import urllib3
 from urllib3.exceptions import HTTPError
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 
 #: Maximum bytes of a compared response; of larger ones only status and size are compared.
 MAX_BODY = 1024 * 1024

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from app.config import ConfigurationError
 from app.environment import EnvironmentVariableError, read_variable
+from app.problems import ConfigurationError
 
 _NAME = re.compile(r"[A-Za-z0-9_]{1,40}")
 _TOKEN = re.compile(r"[\x21-\x7e]{1,4096}")

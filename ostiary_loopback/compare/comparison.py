@@ -6,7 +6,7 @@ from http import HTTPStatus
 from itertools import chain
 from typing import Any
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 
 from .answers import Answer, NoAnswerError, Service
 from .callers import ANONYMOUS, Caller, headers

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 
 from .calls import Call
 from .documented import Context

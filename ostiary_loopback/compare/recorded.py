@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 
 from .calls import Call, below, read_call
 

@@ -7,8 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from app.config import ConfigurationError
-from app.problems import describe_error
+from app.problems import ConfigurationError, describe_error
 
 
 @dataclass(frozen=True, eq=False)

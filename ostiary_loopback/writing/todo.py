@@ -9,8 +9,7 @@ from typing import NamedTuple
 import click
 
 from app.commands import json_option, print_rows
-from app.config import ConfigurationError
-from app.problems import describe_error
+from app.problems import ConfigurationError, describe_error
 from app.projects.folder import enter_project, project_folder
 
 # The module with the decorators of stubs, and the kind of stub that each marks.

@@ -8,8 +8,8 @@ from sqlalchemy import ForeignKey, insert, select
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.access.rules import AUTHENTICATED, EVERYONE, OWNER, READ, WRITE, Rule, UserPrincipal, allow
-from app.config import ConfigurationError
 from app.database.session import db
+from app.problems import ConfigurationError
 from app.rest.views.registration import register_resource
 from tests.rest.clinic import Base, Patient, Physician, Room, resources
 from tests.support.answers import field_codes, refusal

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 
 
 @pytest.mark.both_databases

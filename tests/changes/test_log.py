@@ -10,9 +10,9 @@ from sqlalchemy import text
 
 from app.changes.log import epoch, purge_batch
 from app.changes.triggers import Triggers
-from app.config import ConfigurationError
 from app.database.metadata import derived_objects
 from app.database.session import db, transaction
+from app.problems import ConfigurationError
 
 from .conftest import NOTE, SHOP
 

@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import create_engine, literal_column, make_url, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, StatementError
 
-from app.config import ConfigurationError
 from app.database.engine import POOL_OVERFLOW, QUERY_CACHE
 from app.database.session import db
 from app.factory import create_app
+from app.problems import ConfigurationError
 from app.times import now
 from app.todos.models import Todo
 from app.users.models import AccessToken, User

@@ -5,10 +5,10 @@ from flask import g
 from sqlalchemy import event, make_url, text
 from sqlalchemy.exc import OperationalError
 
-from app.config import ConfigurationError
 from app.database.connections import KEPT, RequestPool
 from app.database.session import db
 from app.factory import create_app
+from app.problems import ConfigurationError
 from app.testing.apps import close
 from app.throttles import BLOCKED_UNTIL
 from app.todos.models import Todo

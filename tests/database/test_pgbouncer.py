@@ -5,11 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import text
 
-from app.config import ConfigurationError
 from app.database.session import db
 from app.factory import create_app
 from app.migrate.running import upgrade
 from app.outbox.delivery import drain
+from app.problems import ConfigurationError
 from app.testing.apps import close
 from app.todos.models import Todo
 from tests.conftest import NEW, PASSWORD, Api, login_status

@@ -11,13 +11,13 @@ import pytest
 from sqlalchemy import text
 
 from app.access.identity import current_identity
-from app.config import ConfigurationError
 from app.database.session import db, transaction
 from app.database.standbys import group
 from app.database.standbys.reader import split_hosts, standbys
 from app.factory import create_app
 from app.metrics.catalog import Catalog
 from app.metrics.counting import GaugeSampler
+from app.problems import ConfigurationError
 from app.rest.collection import served_collections
 from app.testing.apps import close
 from app.todos.models import Todo

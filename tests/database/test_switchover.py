@@ -7,12 +7,12 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from sqlalchemy import make_url, text
 
-from app.config import ConfigurationError
 from app.database import libpq
 from app.database.session import db
 from app.database.standbys import group
 from app.database.standbys.reader import standbys
 from app.factory import create_app
+from app.problems import ConfigurationError
 from app.testing.apps import close
 from tests.conftest import Api
 from tests.support.apps import build

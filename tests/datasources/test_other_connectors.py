@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from app.config import ConfigurationError
 from app.datasources import data_sources
 from app.datasources.connectors import other_sources
+from app.problems import ConfigurationError
 from app.settings import SettingsSchema
 from tests.definitions.conftest import running_a_command
 

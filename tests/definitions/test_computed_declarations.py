@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 from app.rest.collection import get_resource
 
 from .library import OPEN

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 
 from .test_computed_page import CODE
 

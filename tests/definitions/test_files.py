@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.config import ConfigurationError
 from app.database.session import db
+from app.problems import ConfigurationError
 
 from .conftest import running_a_command
 from .library import LIBRARY, NOTE, OPEN, rule

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from app.config import ConfigurationError
 from app.definitions.reading import json_models
+from app.problems import ConfigurationError
 from app.rest.collection import served_collections
 from app.testing.apps import close
 from tests.support.apps import build

@@ -5,9 +5,9 @@ import json
 import pytest
 from sqlalchemy import inspect
 
-from app.config import ConfigurationError
 from app.database.metadata import app_metadata
 from app.database.session import db
+from app.problems import ConfigurationError
 from tests.support.documents import blocks
 
 from .library import OPEN

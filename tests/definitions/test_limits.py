@@ -5,9 +5,9 @@ import json
 import pytest
 from sqlalchemy import make_url
 
-from app.config import ConfigurationError
 from app.database.session import transaction
 from app.definitions.reading import json_models
+from app.problems import ConfigurationError
 from app.rest.collection import get_resource
 from app.rest.rows.limits import LimitReached
 from tests.support.races import at_once

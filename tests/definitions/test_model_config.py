@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 from tests.conftest import PASSWORD
 from tests.support.answers import refusal
 

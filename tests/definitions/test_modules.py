@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 
 from .library import rule
 

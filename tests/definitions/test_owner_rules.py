@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 from tests.support.answers import field_codes, refusal
 
 from .library import rule

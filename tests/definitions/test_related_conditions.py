@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 from tests.support.answers import refusal
 from tests.support.documents import blocks, section
 from tests.support.rows import statements

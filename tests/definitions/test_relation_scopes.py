@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 from tests.conftest import PASSWORD
 from tests.support.answers import field_codes, refusal
 

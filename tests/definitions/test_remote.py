@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from app.config import ConfigurationError
 from app.datasources.rows import Permitted
+from app.problems import ConfigurationError
 from tests.connector.conftest import http_server, server  # noqa: F401 fixtures
 from tests.support.answers import field_codes, refusal
 

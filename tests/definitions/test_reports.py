@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 from tests.support.installation import Installation
 
 from .conftest import running_a_command

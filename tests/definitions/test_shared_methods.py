@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 from app.rest.endpoint import served_endpoints
 from app.todos.resource import todos
 from tests.support.answers import refusal

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 
 from .conftest import running_a_command
 from .library import OPEN, rule

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.config import ConfigurationError
 from app.definitions.reading import json_models
+from app.problems import ConfigurationError
 from app.users import service
 from tests.conftest import PASSWORD
 from tests.support.answers import field_codes

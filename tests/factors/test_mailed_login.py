@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import select
 
 from app.audit.models import AuditRecord
-from app.config import ConfigurationError
 from app.database.session import db
 from app.factors.mailed_login.service import LoginCode
+from app.problems import ConfigurationError
 from app.signals import account_claimed, login_code_request
 from app.users.models import AccessToken
 from app.users.service import delete_user, disable_user, enable_user

@@ -9,12 +9,12 @@ from sqlalchemy import select, update
 
 from app.access.roles import grant
 from app.audit.models import AuditRecord
-from app.config import ConfigurationError
 from app.database.purging import purger
 from app.database.session import db
 from app.factors.models import Factor
 from app.factors.passkeys.models import Passkey, PasskeyChallenge
 from app.factors.passkeys.service import MAX_PASSKEYS
+from app.problems import ConfigurationError
 from app.signals import credential_changed
 from app.times import now
 from app.users.models import AccessToken, User, token_digest

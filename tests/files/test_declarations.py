@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.config import ConfigurationError
 from app.outbox.delivery import drain
+from app.problems import ConfigurationError
 from tests.storage.conftest import PNG
 from tests.support.answers import refusal
 

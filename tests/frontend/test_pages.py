@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 from tests.conftest import PASSWORD
 from tests.support.documents import blocks
 from tests.support.live import serve_app

@@ -5,7 +5,7 @@ import json
 import pytest
 from flask import Flask
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 from tests.conftest import PASSWORD
 from tests.support.live import serve_app
 

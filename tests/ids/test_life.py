@@ -8,8 +8,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from openapi_schema_validator import OAS31Validator
 
-from app.config import ConfigurationError
 from app.database.session import db
+from app.problems import ConfigurationError
 from tests.conftest import NEW, login_status
 from tests.mail.resets import LINK, parse, request_reset, written
 from tests.support.answers import refusal

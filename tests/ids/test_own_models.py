@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import Integer, MetaData
 from sqlalchemy.orm import DeclarativeBase, mapped_column
 
-from app.config import ConfigurationError
 from app.database.ids import RowId, TextId, id_storage
 from app.database.session import db
 from app.fields.base import Id, Schema
+from app.problems import ConfigurationError
 from app.rest.resource import Resource
 from app.rest.views.registration import check_relations, register_resource
 from tests.conftest import Api

@@ -7,9 +7,9 @@ import subprocess
 import pytest
 from prometheus_client import values
 
-from app.config import ConfigurationError
 from app.metrics import exposition
 from app.metrics.exposition import Metrics, ProcessFiles
+from app.problems import ConfigurationError
 from tests.support.ports import free_port
 
 

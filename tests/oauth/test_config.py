@@ -5,8 +5,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from app.config import ConfigurationError
 from app.oauth import clients
+from app.problems import ConfigurationError
 from tests.support.answers import refusal
 from tests.support.documents import blocks
 from tests.support.installation import Installation

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 from tests.conftest import PASSWORD
 from tests.definitions.conftest import running_a_command
 from tests.support.documents import blocks

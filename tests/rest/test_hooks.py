@@ -11,12 +11,12 @@ from sqlalchemy.ext.mutable import MutableDict
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, validates
 
 from app.access.rules import WRITE
-from app.config import ConfigurationError
 from app.database.columns import Json
 from app.database.ids import RowId
 from app.database.session import after_commit, db, in_transaction
 from app.errors import AccessDenied, TooManyRequests
 from app.fields.base import Schema
+from app.problems import ConfigurationError
 from app.rest.collection import served_collections
 from app.rest.relations import has_many_through
 from app.rest.resource import Resource

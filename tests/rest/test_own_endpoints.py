@@ -7,9 +7,9 @@ from sqlalchemy import String
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from app.access.rules import AUTHENTICATED, EVERYONE, EXECUTE, OWNER, READ, WRITE, Rule, allow, deny
-from app.config import ConfigurationError
 from app.database.ids import RowId
 from app.fields.base import Schema, Text
+from app.problems import ConfigurationError
 from app.rest.endpoint import declared_by, served_endpoints
 from app.rest.resource import Resource
 from app.rest.views.collection import CollectionViews

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import insert
 
-from app.config import ConfigurationError
 from app.database.session import db, in_transaction
+from app.problems import ConfigurationError
 from app.rest.collection import get_resource, served_collections
 from app.rest.relations import belongs_to, embeds_one, has_many, references_many
 from app.rest.served_relations import add_relation

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 from app.storage.local import MAX_AT_ONCE
 from app.storage.store import MAX_NORMALIZED
 from tests.support.answers import refusal

@@ -6,9 +6,9 @@ from hashlib import sha256
 import pytest
 from sqlalchemy import create_engine, delete, select, text, update
 
-from app.config import ConfigurationError
 from app.database.session import db
 from app.factory import create_app
+from app.problems import ConfigurationError
 from app.times import now
 from app.users.models import AccessToken
 from app.users.sessions.tokens import prolong

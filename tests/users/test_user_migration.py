@@ -7,8 +7,8 @@ import click
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
-from app.config import ConfigurationError
 from app.factory import create_app
+from app.problems import ConfigurationError
 from app.testing.apps import CHEAP_HASH, close
 from tests.conftest import PASSWORD
 from tests.support.answers import field_codes

@@ -10,10 +10,10 @@ from openapi_spec_validator import validate
 from sqlalchemy import create_engine, make_url, text
 
 from app.access.rules import OWNER, allow
-from app.config import ConfigurationError
 from app.database.metadata import all_metadata
 from app.database.session import db
 from app.errors import ValidationError
+from app.problems import ConfigurationError
 from app.rest.relations import belongs_to
 from app.signals import email_verified, reset_password_request, verification_request
 from app.testing.apps import close

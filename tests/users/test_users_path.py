@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 from tests.conftest import PASSWORD, Api
 from tests.support.rows import make_old
 

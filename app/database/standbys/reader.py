@@ -16,7 +16,6 @@ from sqlalchemy import (
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from app.config import ConfigurationError
 from app.database.connections import ReadCursor, Result, execute_alone
 from app.database.engine import (
     FIXED_OPTIONS,
@@ -29,6 +28,7 @@ from app.database.engine import (
 from app.database.faults import error_code, error_reason, is_timeout
 from app.database.session import TRANSACTION, engines
 from app.database.statements import PRIMARY, PreparableStatement, PreparedStatement, Work, readers
+from app.problems import ConfigurationError
 from app.state import AppState
 
 from .group import WRITTEN, Standby, Standbys

@@ -3,8 +3,8 @@
 from flask import Flask
 
 from app import outbox
-from app.config import ConfigurationError
 from app.database.purging import purger
+from app.problems import ConfigurationError
 from app.signals import login_code_request
 from app.users.sessions.cookies import serve_mailed_pages
 

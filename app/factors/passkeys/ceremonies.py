@@ -31,8 +31,8 @@ from webauthn.helpers.structs import (
     UserVerificationRequirement,
 )
 
-from app.config import ConfigurationError
 from app.ids import Id
+from app.problems import ConfigurationError
 from app.settings import Settings
 
 from .models import Passkey

@@ -10,11 +10,11 @@ from uuid import UUID
 from sqlalchemy import Enum, Numeric, String
 from sqlalchemy.types import TypeEngine
 
-from app.config import ConfigurationError
 from app.database.columns import ExactDecimal, FileReference, GeoPoint, Json
 from app.database.decimals import SumType
 from app.database.ids import IdColumn, RowId, TextId
 from app.ids import IdForm
+from app.problems import ConfigurationError
 from app.rest.visibility import Visibility
 
 from . import kinds

@@ -11,11 +11,10 @@ from sqlalchemy import Column, Table, inspect, select
 from sqlalchemy.orm import configure_mappers
 
 from app.access.policy import Grant, denial, principal_types
-from app.config import ConfigurationError
 from app.database.session import db
 from app.errors import InvalidFilter, ModelNotFound
 from app.ids import UUID_LENGTH
-from app.problems import Problems, describe_error, suggest
+from app.problems import ConfigurationError, Problems, describe_error, suggest
 from app.rest.collection import Collection, served_collections
 from app.rest.computed import unusable
 from app.rest.endpoint import Endpoint, Endpoints, register_endpoints

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.config import ConfigurationError
+from app.problems import ConfigurationError
 from tests.definitions.conftest import running_a_command
 from tests.definitions.library import rule
 
