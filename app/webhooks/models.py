@@ -62,6 +62,8 @@ class WebhookDelivery(Model):
             "state",
             "next_attempt",
         ),
+        # For the earlier deliveries of a row.
+        Index("ix_webhook_deliveries_webhook_id_row_key", "webhook_id", "row_key"),
         IDS_GIVEN_ONCE,
     )
 

@@ -18,12 +18,14 @@ from app.changes.log import Position, Snapshot
 from app.changes.models import CREATE, REMOVE, UPDATE
 from app.changes.watched import watched_models
 from app.database.session import affected_rows, connection, db, transaction
+from app.errors import InvalidFilter
 from app.http.responses import encode_json
 from app.ids import Id
 from app.outbox import Payload
 from app.rest.filters.tree import Filter
 from app.times import iso_time, now
 from app.users.models import User
+from app.users.user_models import has_several
 
 from .models import PENDING, Webhook, WebhookDelivery
 from .signing import encryption, new_message_id
@@ -97,8 +99,10 @@ def record_changes(webhook: Webhook, claim: int) -> bool:
 
 def parse_where(model: str, where: object) -> Filter:
     """Return the filter of a model; raise InvalidFilter."""
-    collection = watched_models.current[model].collection
-    return collection.parse({} if where is None else {"where": where})
+    watched = watched_models.current.get(model)
+    if watched is None:
+        raise InvalidFilter(f"the changes of {model} are not recorded.")
+    return watched.collection.parse({} if where is None else {"where": where})
 
 
 def follow_users(action: str, user_ids: Sequence[Id | None]) -> None:
@@ -182,11 +186,13 @@ def _subscribed(*events: str) -> list[int]:
 
 def _user(user_id: Id | None) -> dict[str, Any]:
     """Return what is sent of a user: only the id if there is none any more."""
-    columns = USERS.id, USERS.realm, USERS.username, USERS.email, USERS.email_verified
+    names = "id", "realm", "username", "email", "email_verified", "principal_type"
+    columns = (USERS[name] for name in names)
     row = db.session.execute(select(*columns).where(USERS.id == user_id)).first()
     if row is None:
         return {"id": user_id}
-    named = {"realm": row.realm, "username": row.username}
+    model = row.principal_type if has_several() else None
+    named = {"principalType": model, "realm": row.realm, "username": row.username}
     given = {name: value for name, value in named.items() if value}
     return {"id": row.id, **given, "email": row.email, "emailVerified": row.email_verified}
 

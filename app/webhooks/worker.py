@@ -8,14 +8,16 @@ longer after each further one.
 import atexit
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any
 
-from flask import Flask
+from flask import Flask, current_app
 from sqlalchemy import ColumnElement, and_, exists, select, true, update
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql.dml import Update
+from werkzeug.exceptions import HTTPException
 
 from app.changes import log
 from app.database.session import affected_rows, db
@@ -133,24 +135,46 @@ def find_due() -> list[int]:
     ]
 
 
-def serve(webhook_id: int, is_stopping: Any = lambda: False) -> None:
+def serve(webhook_id: int, is_stopping: Callable[[], bool] = lambda: False) -> None:
     """Read the log for a webhook, and send what is due, unless another process does."""
     claim = _claim(webhook_id)
     if claim is None:
         return
-    webhook, end, pause = _read(webhook_id), time.monotonic() + WORK, 0.0
+    webhook, end = _read(webhook_id), time.monotonic() + WORK
+
+    def may_go_on() -> bool:
+        return not is_stopping() and time.monotonic() < end
+
     try:
-        while webhook.models and record_changes(webhook, claim):
-            if is_stopping() or time.monotonic() >= end:
-                break
-        while not pause and not is_stopping() and time.monotonic() < end:
-            delivery = _next(webhook)
-            if delivery is None or not _is_ours(webhook_id, claim):
-                break
-            pause = _attempt(webhook, delivery)
+        read_pause = _read_log(webhook, claim, may_go_on)
     except LeaseEndedError:
         return
-    _change(webhook_id, claim, next_attempt=now() + timedelta(seconds=pause))
+    pause = 0.0
+    while not pause and may_go_on():
+        delivery = _next(webhook)
+        if delivery is None or not _is_ours(webhook_id, claim):
+            break
+        pause = _attempt(webhook, delivery)
+    next_attempt = now() + timedelta(seconds=max(pause, read_pause))
+    _change(webhook_id, claim, next_attempt=next_attempt)
+
+
+def _read_log(webhook: Webhook, claim: int, may_go_on: Callable[[], bool]) -> float:
+    """Record the changes for a webhook; return for how many seconds it pauses.
+
+    It does if they cannot be read, because a property of its `where` is there no more, or a hook
+    raises an error. What was recorded before is sent all the same.
+    """
+    try:
+        while webhook.models and record_changes(webhook, claim) and may_go_on():
+            pass
+    except LeaseEndedError:
+        raise
+    except Exception as error:
+        reason = error.description if isinstance(error, HTTPException) else type(error).__name__
+        current_app.logger.error("webhook %d: changes cannot be read: %s", webhook.id, reason)
+        return MAX_PAUSE
+    return 0.0
 
 
 def attempt(webhook: Webhook, delivery: WebhookDelivery) -> Answer:

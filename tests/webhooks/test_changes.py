@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from standardwebhooks import Webhook as Verifier
 
+from app.changes.watched import watched_models
 from app.times import now
 from app.webhooks.models import Webhook
 from app.webhooks.worker import workers
@@ -201,3 +202,24 @@ def test_after_a_new_epoch_receivers_read_rows_anew(sending, receiver):
     sending.work()
     [message] = receiver.take()
     assert (message["type"], message["data"]) == ("resync", {"models": ["Orders"]})
+
+
+def test_a_model_that_is_not_recorded_any_more_stops_no_other_event(sending, receiver, caplog):
+    webhook = sending.add(receiver.url, models=["Orders"])
+    sending.add(f"{receiver.url}/lines", models=["Lines"])
+    sending.call("POST", f"/admin/webhooks/{webhook['id']}/test")
+    sending.call("POST", "/orders", {"title": "A"})
+    sending.call("POST", "/lines", {"sku": "1"})
+    with sending.app.app_context():
+        removed = watched_models.current.pop("Orders")
+    sending.work()
+    assert "webhook 1: changes cannot be read: the changes of Orders are not" in caplog.text
+    assert [message["type"] for message in receiver.take()] == ["webhooks.test"]
+    assert [message["type"] for message in receiver.take("/lines")] == ["Lines.created"]
+    with sending.app.app_context():
+        watched_models.current["Orders"] = removed
+    sending.work()
+    assert receiver.take() == []
+    sending.age()
+    sending.work()
+    assert [message["type"] for message in receiver.take()] == ["Orders.created"]
