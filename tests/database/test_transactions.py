@@ -286,6 +286,7 @@ def test_only_transaction_commits_and_rolls_back():
         ("app/factors/passkeys/views.py", "service.begin"),
         # An answer begins.
         ("app/server/worker.py", "conn.outgoing.begin"),
+        ("app/changes/endpoints.py", "parked.begin"),
         # What begins there is a login.
         ("app/oauth/login.py", "flows.begin"),
         ("app/oauth/views.py", "login.begin"),

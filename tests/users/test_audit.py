@@ -197,6 +197,9 @@ def test_every_action_has_its_case():
     elsewhere |= {Action.ROLE_CREATED, Action.ROLE_DELETED, Action.EMAIL_VOUCHED}
     elsewhere |= {Action.RESET_SENT, Action.THROTTLE_RELEASED}
     elsewhere |= {Action.DELIVERY_RETRIED, Action.DELIVERY_GIVEN_UP, Action.JOB_REQUESTED}
+    # Those of webhooks are in tests/webhooks.
+    elsewhere |= {Action.WEBHOOK_CREATED, Action.WEBHOOK_CHANGED}
+    elsewhere |= {Action.WEBHOOK_DELETED, Action.WEBHOOK_GIVEN_UP}
     assert CASES.keys() | elsewhere == set(Action)
 
 
