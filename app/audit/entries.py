@@ -246,8 +246,8 @@ def record_attempt(action: str, user_id: Id | None = None, **details: object) ->
 
 @contextmanager
 def recording() -> Iterator[None]:
-    """Run one statement and its record in a transaction."""
-    if _is_enabled():
+    """Run one statement, its record and what follows it in a transaction."""
+    if _is_enabled() or followers.current:
         with transaction():
             yield
     else:

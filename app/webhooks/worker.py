@@ -8,12 +8,13 @@ longer after each further one.
 import atexit
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any
 
-from flask import Flask
-from sqlalchemy import ColumnElement, and_, exists, select, true, update
+from flask import Flask, current_app
+from sqlalchemy import ColumnElement, exists, func, or_, select, true, update
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql.dml import Update
 
@@ -25,7 +26,7 @@ from app.state import AppState
 from app.times import now
 
 from .models import DELIVERED, FAILED, PENDING, Webhook, WebhookDelivery
-from .recording import RESET, LeaseEndedError, has_changes, record_changes
+from .recording import RESET, LeaseEndedError, followed_models, has_changes, record_changes
 from .sending import Answer, senders
 from .service import NAME, give_up
 from .signing import encryption, signed_headers
@@ -140,9 +141,7 @@ def serve(webhook_id: int, is_stopping: Any = lambda: False) -> None:
         return
     webhook, end, pause = _read(webhook_id), time.monotonic() + WORK, 0.0
     try:
-        while webhook.models and record_changes(webhook, claim):
-            if is_stopping() or time.monotonic() >= end:
-                break
+        _record(webhook, claim, lambda: is_stopping() or time.monotonic() >= end)
         while not pause and not is_stopping() and time.monotonic() < end:
             delivery = _next(webhook)
             if delivery is None or not _is_ours(webhook_id, claim):
@@ -151,6 +150,19 @@ def serve(webhook_id: int, is_stopping: Any = lambda: False) -> None:
     except LeaseEndedError:
         return
     _change(webhook_id, claim, next_attempt=now() + timedelta(seconds=pause))
+
+
+def _record(webhook: Webhook, claim: int, is_over: Callable[[], bool]) -> None:
+    """Record deliveries of changes; what was recorded before is sent even if this fails."""
+    try:
+        while followed_models(webhook) and record_changes(webhook, claim) and not is_over():
+            pass
+    except LeaseEndedError:
+        raise
+    except Exception as error:
+        # Of a `where` that is no longer valid, or of a hook; it is tried again after the lease.
+        name = type(error).__name__
+        current_app.logger.error("changes for the webhook %d failed: %s", webhook.id, name)
 
 
 def attempt(webhook: Webhook, delivery: WebhookDelivery) -> Answer:
@@ -223,15 +235,18 @@ def _next(webhook: Webhook) -> WebhookDelivery | None:
     """Return the first delivery that is due; if ordered, only after the earlier ones of its row."""
     chosen = select(WebhookDelivery).where(*_due(now()), WebhookDelivery.webhook_id == webhook.id)
     if webhook.is_ordered:
-        earlier = aliased(WebhookDelivery)
-        is_earlier = and_(
-            earlier.webhook_id == webhook.id,
-            earlier.state == PENDING,
-            earlier.row_key == WebhookDelivery.row_key,
-            earlier.id < WebhookDelivery.id,
+        waiting = aliased(WebhookDelivery)
+        # The first one of each row by an index: a join could compare each one with all others.
+        first = select(func.min(waiting.id)).where(
+            waiting.webhook_id == webhook.id,
+            waiting.state == PENDING,
+            waiting.row_key == WebhookDelivery.row_key,
         )
-        chosen = chosen.where(~exists().where(is_earlier))
-    found = db.session.scalars(chosen.order_by(WebhookDelivery.id).limit(1)).first()
+        is_first = WebhookDelivery.id == first.correlate(WebhookDelivery).scalar_subquery()
+        chosen = chosen.where(or_(WebhookDelivery.row_key.is_(None), is_first))
+    found = db.session.scalars(
+        chosen.order_by(WebhookDelivery.next_attempt, WebhookDelivery.id).limit(1)
+    ).first()
     if found is not None:
         db.session.expunge(found)
     return found

@@ -1,14 +1,18 @@
 """Changes of rows are sent: signed, once each, in order where asked, until they are taken."""
 
 import threading
+import time
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import update
 from standardwebhooks import Webhook as Verifier
 
+from app.database.session import db
 from app.times import now
 from app.webhooks.models import Webhook
-from app.webhooks.worker import workers
+from app.webhooks.recording import add
+from app.webhooks.worker import _next, workers
 
 from .conftest import Handler
 
@@ -201,3 +205,69 @@ def test_after_a_new_epoch_receivers_read_rows_anew(sending, receiver):
     sending.work()
     [message] = receiver.take()
     assert (message["type"], message["data"]) == ("resync", {"models": ["Orders"]})
+
+
+def test_what_can_no_longer_be_read_stops_nothing_else(sending, receiver):
+    """A model that the project has lost, and a `where` that is no longer valid."""
+    sending.add(receiver.url, models=["Orders"])
+    sending.add(f"{receiver.url}/where", models=["Orders"])
+    sending.age(Webhook, models=["Gone", "Orders"])
+    with sending.app.app_context(), db.engine.begin() as database:
+        wrong = {"Orders": {"gone": 1}}
+        database.execute(update(Webhook).where(Webhook.id == 2).values(filters=wrong))
+    sending.call("POST", "/orders", {"title": "A"})
+    sending.call("POST", "/admin/webhooks/2/test")
+    sending.work()
+    assert [message["data"]["title"] for message in receiver.take()] == ["A"]
+    assert [message["type"] for message in receiver.take("/where")] == ["webhooks.test"]
+
+
+def test_changes_that_were_purged_before_they_were_read_are_a_resync(sending, receiver):
+    sending.add(receiver.url, models=["Orders"])
+    sending.call("POST", "/orders", {"title": "A"})
+    sending.age(Webhook, read_at=now() - timedelta(days=30))
+    sending.work()
+    assert [message["type"] for message in receiver.take()] == ["resync"]
+    sending.call("POST", "/orders", {"title": "B"})
+    sending.work()
+    assert [message["type"] for message in receiver.take()] == ["Orders.created"]
+
+
+def test_models_that_are_added_later_send_what_happens_from_then_on(sending, receiver):
+    webhook = sending.add(receiver.url, events=["users.disabled"])
+    sending.call("POST", "/orders", {"title": "Before"})
+    path = f"/admin/webhooks/{webhook['id']}"
+    assert sending.call("PATCH", path, {"models": ["Orders"]}).status_code == 200
+    sending.call("POST", "/orders", {"title": "After"})
+    sending.work()
+    assert [message["data"]["title"] for message in receiver.take()] == ["After"]
+
+
+def test_a_changed_address_is_that_of_the_next_delivery(sending, receiver):
+    """Also if a process has the webhook in progress."""
+    webhook = sending.add(f"{receiver.url}/old", models=["Orders"])
+    path = f"/admin/webhooks/{webhook['id']}"
+
+    def change(handler):
+        assert sending.call("PATCH", path, {"url": receiver.url}).status_code == 200
+        handler.answer()
+
+    receiver.answers["/old"] = change
+    for title in "AB":
+        sending.call("POST", "/orders", {"title": title})
+    sending.work()
+    sending.work()
+    assert [message["data"]["title"] for message in receiver.take("/old")] == ["A"]
+    assert [message["data"]["title"] for message in receiver.take()] == ["B"]
+
+
+def test_many_waiting_deliveries_of_rows_are_sent_without_delay(sending, receiver):
+    """Each one is found by an index, and not by comparing it with all others."""
+    webhook = sending.add(receiver.url, models=["Orders"], ordered=True)
+    with sending.app.app_context():
+        waiting = ((f"Orders.{number}", f"Orders/{number}", {}, now()) for number in range(3000))
+        add(webhook["id"], waiting)
+        started = time.monotonic()
+        for _ in range(10):
+            assert _next(db.session.get(Webhook, webhook["id"])).type == "Orders.0"
+    assert time.monotonic() - started < 1
