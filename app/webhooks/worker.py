@@ -9,7 +9,6 @@ import atexit
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -57,7 +56,7 @@ class Worker:
         self._wake = threading.Event()
         self._is_stopping = False
         self._thread: threading.Thread | None = None
-        self._busy: set[int] = set()
+        self._busy: dict[int, threading.Thread] = {}
 
     def start(self) -> None:
         """Start the thread that looks for what is due, unless it runs."""
@@ -71,8 +70,11 @@ class Worker:
         """Finish the calls in progress, and leave the rest to other processes."""
         thread, self._is_stopping = self._thread, True
         self._wake.set()
+        end = time.monotonic() + STOP_TIMEOUT
         if thread is not None:
             thread.join(STOP_TIMEOUT)
+        for each in list(self._busy.values()):
+            each.join(max(end - time.monotonic(), 0))
         self._thread = None
         atexit.unregister(self.stop)
 
@@ -89,19 +91,25 @@ class Worker:
         return len(ids)
 
     def _run(self) -> None:
-        with ThreadPoolExecutor(MAX_WEBHOOKS_AT_ONCE, thread_name_prefix="webhook") as threads:
-            while not self._is_stopping:
-                try:
-                    with self._app.app_context():
-                        due = [each for each in find_due() if each not in self._busy]
-                    for webhook_id in due[: MAX_WEBHOOKS_AT_ONCE - len(self._busy)]:
-                        self._busy.add(webhook_id)
-                        threads.submit(self._serve, webhook_id)
-                except Exception as error:
-                    # Most likely a database error; the thread must survive any error.
-                    self._app.logger.error("webhooks failed: %s", type(error).__name__)
-                self._wake.wait(INTERVAL)
-                self._wake.clear()
+        while not self._is_stopping:
+            try:
+                with self._app.app_context():
+                    due = [each for each in find_due() if each not in self._busy]
+                for webhook_id in due[: MAX_WEBHOOKS_AT_ONCE - len(self._busy)]:
+                    self._begin(webhook_id)
+            except Exception as error:
+                # Most likely a database error; the thread must survive any error.
+                self._app.logger.error("webhooks failed: %s", type(error).__name__)
+            self._wake.wait(INTERVAL)
+            self._wake.clear()
+
+    def _begin(self, webhook_id: int) -> None:
+        # Not of a pool: Python waits for the threads of pools before it calls `stop` at its exit.
+        thread = threading.Thread(
+            target=self._serve, args=[webhook_id], name=f"webhook-{webhook_id}", daemon=True
+        )
+        self._busy[webhook_id] = thread
+        thread.start()
 
     def _serve(self, webhook_id: int) -> None:
         try:
@@ -111,7 +119,7 @@ class Worker:
             # Its lease ends, and the work is done again.
             self._app.logger.error("webhook %d failed: %s", webhook_id, type(error).__name__)
         finally:
-            self._busy.discard(webhook_id)
+            self._busy.pop(webhook_id, None)
 
 
 workers = AppState("worker of webhooks", factory=Worker)

@@ -271,3 +271,27 @@ def test_many_waiting_deliveries_of_rows_are_sent_without_delay(sending, receive
         for _ in range(10):
             assert _next(db.session.get(Webhook, webhook["id"])).type == "Orders.0"
     assert time.monotonic() - started < 1
+
+
+def test_a_process_that_ends_finishes_the_call_in_progress_and_no_more(sending, receiver):
+    """Its threads do not hold up the exit of Python, which calls `stop` after other threads."""
+    webhook = sending.add(receiver.url, models=["Orders"])
+    begun, names = threading.Event(), []
+
+    def slow(handler):
+        found = [each for each in threading.enumerate() if each.name.startswith("webhook")]
+        names.extend((each.name, each.daemon) for each in found)
+        begun.set()
+        time.sleep(0.3)
+        handler.answer()
+
+    receiver.answers["/"] = slow
+    for title in "AB":
+        sending.call("POST", "/orders", {"title": title})
+    worker = workers.of(sending.app)
+    worker.start()
+    assert begun.wait(10)
+    worker.stop()
+    assert sorted(names) == [("webhook-1", True), ("webhooks", True)]
+    states = [delivery["state"] for delivery in sending.deliveries(webhook)]
+    assert states == ["delivered", "pending"]
