@@ -155,7 +155,7 @@ class Action(StrEnum):
         "delivery-given-up",
         "The delivery `delivery` of the outbox was cancelled.",
     )
-    WEBHOOK_CREATED = "webhook-created", "The webhook `webhook` was created, for the address `url`."
+    WEBHOOK_CREATED = "webhook-created", "The webhook `webhook` was created, for `host`."
     WEBHOOK_CHANGED = (
         "webhook-changed",
         "The webhook `webhook` was changed; `change` says what: `settings`, `secret`, `enabled` or"
@@ -246,8 +246,8 @@ def record_attempt(action: str, user_id: Id | None = None, **details: object) ->
 
 @contextmanager
 def recording() -> Iterator[None]:
-    """Run one statement and its record in a transaction."""
-    if _is_enabled():
+    """Run one statement, its record and what follows it in a transaction."""
+    if _is_enabled() or followers.current:
         with transaction():
             yield
     else:

@@ -62,8 +62,14 @@ class WebhookDelivery(Model):
             "state",
             "next_attempt",
         ),
-        # For the earlier deliveries of a row.
-        Index("ix_webhook_deliveries_webhook_id_row_key", "webhook_id", "row_key"),
+        # For those that wait for the earlier ones of their row.
+        Index(
+            "ix_webhook_deliveries_webhook_id_state_row_key_id",
+            "webhook_id",
+            "state",
+            "row_key",
+            "id",
+        ),
         IDS_GIVEN_ONCE,
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from flask import Flask
+from flask import Flask, current_app
 from sqlalchemy import insert, inspect, select, true, update
 
 from app.audit.entries import Action
@@ -55,20 +55,19 @@ class LeaseEndedError(Exception):
     """Another process works on the webhook now."""
 
 
-def current_position() -> dict[str, Any]:
-    """Return the position of a webhook that begins now."""
-    return _stored(log.epoch(), Position(log.snapshot()))
+def from_now_on() -> dict[str, Any]:
+    """Return the columns of a webhook to which what happens from now on is sent."""
+    return {"position": _stored(log.epoch(), Position(log.snapshot())), "read_at": now()}
 
 
 def has_changes(webhook: Webhook, epoch: str, current: Snapshot) -> bool:
     """Return True if the log has changes for a webhook, or its position is to be stored again."""
     if not webhook.models:
         return False
-    position = _position(webhook.position, epoch)
+    position = _position(webhook, epoch)
     if position is None or log.read(position, webhook.models, current, most=1).changes:
         return True
-    is_old = webhook.read_at < now() - timedelta(seconds=READ_INTERVAL)
-    return is_old and position != Position(current)
+    return webhook.read_at < now() - timedelta(seconds=READ_INTERVAL)
 
 
 def record_changes(webhook: Webhook, claim: int) -> bool:
@@ -78,21 +77,19 @@ def record_changes(webhook: Webhook, claim: int) -> bool:
     """
     with transaction():
         epoch, current = log.epoch(), log.snapshot()
-        position = _position(webhook.position, epoch)
+        position, models = _position(webhook, epoch), webhook.models
         if position is None:
-            # After a failover or a restore, changes may be missing.
+            # After a failover, a restore or a long pause, changes may be missing.
             page = log.Page([], Position(current), has_more=False)
-            add(webhook.id, [(RESYNC, None, {"models": webhook.models}, now())])
+            add(webhook.id, [(RESYNC, None, {"models": models}, now())])
         else:
-            filters = {
-                name: parse_where(name, webhook.filters.get(name)) for name in webhook.models
-            }
+            filters = {name: parse_where(name, webhook.filters.get(name)) for name in models}
             page = log.read(position, filters, current)
             add(webhook.id, _messages(webhook, filters, page.changes))
-        webhook.position = _stored(epoch, page.position)
+        webhook.position, webhook.read_at = _stored(epoch, page.position), now()
         ours = Webhook.id == webhook.id, Webhook.claims == claim
         moved = update(Webhook).where(*ours).execution_options(synchronize_session=False)
-        if not affected_rows(moved.values(position=webhook.position, read_at=now())):
+        if not affected_rows(moved.values(position=webhook.position, read_at=webhook.read_at)):
             raise LeaseEndedError
     return page.has_more
 
@@ -202,9 +199,11 @@ def _stored(epoch: str, position: Position) -> dict[str, Any]:
     return {"epoch": epoch, "since": position.since, "until": position.until, "seq": position.seq}
 
 
-def _position(stored: Mapping[str, Any], epoch: str) -> Position | None:
-    """Return a position; None if it is of another epoch."""
-    if stored["epoch"] != epoch:
+def _position(webhook: Webhook, epoch: str) -> Position | None:
+    """Return the position of a webhook; None if the log may lack changes that follow it."""
+    stored = webhook.position
+    oldest = now() - timedelta(seconds=current_app.config["CHANGES_RETENTION"])
+    if stored["epoch"] != epoch or webhook.read_at < oldest:
         return None
     until = stored["until"]
     return Position(_snapshot(stored["since"]), until and _snapshot(until), stored["seq"])

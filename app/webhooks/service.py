@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from flask import Flask
 from sqlalchemy import delete, exists, func, select, true, update
@@ -23,7 +24,7 @@ from app.times import now
 from app.users.models import User
 
 from .models import PENDING, Webhook, WebhookDelivery
-from .recording import LIFETIME, RESET, add, current_position, parse_where
+from .recording import LIFETIME, RESET, add, from_now_on, parse_where
 from .sending import senders
 from .signing import encryption, new_secret
 
@@ -66,10 +67,11 @@ def create(values: Mapping[str, Any]) -> tuple[Webhook, str]:
         if db.session.scalars(select(func.count()).select_from(Webhook)).one() >= MAX_WEBHOOKS:
             raise Conflict(f"There are {MAX_WEBHOOKS} webhooks, which is the maximum.")
         encrypted = encryption.current.encrypt(secret)
-        webhook = Webhook(**values, secret=encrypted, position=current_position())
+        webhook = Webhook(**values, secret=encrypted, **from_now_on())
         db.session.add(webhook)
         db.session.flush()
-        record(Action.WEBHOOK_CREATED, webhook=webhook.id, url=webhook.url)
+        # The rest of some addresses is a secret.
+        record(Action.WEBHOOK_CREATED, webhook=webhook.id, host=urlsplit(webhook.url).hostname)
     return webhook, secret
 
 
@@ -78,7 +80,8 @@ def change(webhook_id: str, values: Mapping[str, Any]) -> Webhook:
     webhook = find(webhook_id)
     names = ("url", "models", "kinds", "events", "filters", "is_ordered")
     _check({**{name: getattr(webhook, name) for name in names}, **values})
-    return _change(webhook, "settings", **values)
+    begin = {} if webhook.models else from_now_on()
+    return _change(webhook, "settings", **values, **begin)
 
 
 def remove(webhook_id: str | int) -> None:
@@ -103,8 +106,8 @@ def enable(webhook_id: str | int) -> Webhook:
     webhook = find(webhook_id)
     if webhook.is_enabled:
         return webhook
-    anew = {"position": current_position(), "next_attempt": now()}
-    return _change(webhook, "enabled", is_enabled=True, failures=0, failing_since=None, **anew)
+    anew = {"failures": 0, "failing_since": None, **from_now_on()}
+    return _change(webhook, "enabled", is_enabled=True, **anew)
 
 
 def disable(webhook_id: str | int) -> Webhook:
@@ -192,6 +195,8 @@ def purge_batch(older_than: timedelta) -> int:
 
 
 def _change(webhook: Webhook, what: str, **values: Any) -> Webhook:
+    # Who works on it has the old settings: its lease ends.
+    values |= {"claims": Webhook.claims + 1, "next_attempt": now()}
     with transaction():
         affected_rows(update(Webhook).where(Webhook.id == webhook.id).values(values))
         record(Action.WEBHOOK_CHANGED, webhook=webhook.id, change=what)

@@ -9,12 +9,11 @@ import atexit
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any
 
 from flask import Flask, current_app
-from sqlalchemy import ColumnElement, and_, exists, select, true, update
+from sqlalchemy import ColumnElement, exists, func, or_, select, true, update
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql.dml import Update
 from werkzeug.exceptions import HTTPException
@@ -56,24 +55,27 @@ class Worker:
     def __init__(self, app: Flask) -> None:
         self._app = app
         self._wake = threading.Event()
-        self._is_stopping = False
+        self.is_stopping = False
         self._thread: threading.Thread | None = None
-        self._busy: set[int] = set()
+        self._busy: dict[int, threading.Thread] = {}
 
     def start(self) -> None:
         """Start the thread that looks for what is due, unless it runs."""
         if self._thread is None:
-            self._is_stopping = False
+            self.is_stopping = False
             self._thread = threading.Thread(target=self._run, name="webhooks", daemon=True)
             self._thread.start()
             atexit.register(self.stop)
 
     def stop(self) -> None:
         """Finish the calls in progress, and leave the rest to other processes."""
-        thread, self._is_stopping = self._thread, True
+        thread, self.is_stopping = self._thread, True
         self._wake.set()
+        end = time.monotonic() + STOP_TIMEOUT
         if thread is not None:
             thread.join(STOP_TIMEOUT)
+        for each in list(self._busy.values()):
+            each.join(max(end - time.monotonic(), 0))
         self._thread = None
         atexit.unregister(self.stop)
 
@@ -90,29 +92,35 @@ class Worker:
         return len(ids)
 
     def _run(self) -> None:
-        with ThreadPoolExecutor(MAX_WEBHOOKS_AT_ONCE, thread_name_prefix="webhook") as threads:
-            while not self._is_stopping:
-                try:
-                    with self._app.app_context():
-                        due = [each for each in find_due() if each not in self._busy]
-                    for webhook_id in due[: MAX_WEBHOOKS_AT_ONCE - len(self._busy)]:
-                        self._busy.add(webhook_id)
-                        threads.submit(self._serve, webhook_id)
-                except Exception as error:
-                    # Most likely a database error; the thread must survive any error.
-                    self._app.logger.error("webhooks failed: %s", type(error).__name__)
-                self._wake.wait(INTERVAL)
-                self._wake.clear()
+        while not self.is_stopping:
+            try:
+                with self._app.app_context():
+                    due = [each for each in find_due() if each not in self._busy]
+                for webhook_id in due[: MAX_WEBHOOKS_AT_ONCE - len(self._busy)]:
+                    self._begin(webhook_id)
+            except Exception as error:
+                # Most likely a database error; the thread must survive any error.
+                self._app.logger.error("webhooks failed: %s", type(error).__name__)
+            self._wake.wait(INTERVAL)
+            self._wake.clear()
+
+    def _begin(self, webhook_id: int) -> None:
+        # Not of a pool: Python waits for the threads of pools before it calls `stop` at its exit.
+        thread = threading.Thread(
+            target=self._serve, args=[webhook_id], name=f"webhook-{webhook_id}", daemon=True
+        )
+        self._busy[webhook_id] = thread
+        thread.start()
 
     def _serve(self, webhook_id: int) -> None:
         try:
             with self._app.app_context():
-                serve(webhook_id, lambda: self._is_stopping)
+                serve(webhook_id, lambda: self.is_stopping)
         except Exception as error:
             # Its lease ends, and the work is done again.
             self._app.logger.error("webhook %d failed: %s", webhook_id, type(error).__name__)
         finally:
-            self._busy.discard(webhook_id)
+            self._busy.pop(webhook_id, None)
 
 
 workers = AppState("worker of webhooks", factory=Worker)
@@ -154,7 +162,7 @@ def serve(webhook_id: int, is_stopping: Callable[[], bool] = lambda: False) -> N
         delivery = _next(webhook)
         if delivery is None or not _is_ours(webhook_id, claim):
             break
-        pause = _attempt(webhook, delivery)
+        pause = _settle(webhook, attempt(webhook, delivery), now())
     next_attempt = now() + timedelta(seconds=max(pause, read_pause))
     _change(webhook_id, claim, next_attempt=next_attempt)
 
@@ -177,8 +185,7 @@ def _read_log(webhook: Webhook, claim: int, may_go_on: Callable[[], bool]) -> fl
     return 0.0
 
 
-def attempt(webhook: Webhook, delivery: WebhookDelivery) -> Answer:
-    """Send a delivery once; return the answer, without storing it."""
+def _send(webhook: Webhook, delivery: WebhookDelivery) -> Answer:
     decrypt = encryption.current.decrypt
     body = decrypt(delivery.body or "").encode()
     keys = [decrypt(webhook.secret)]
@@ -190,14 +197,14 @@ def attempt(webhook: Webhook, delivery: WebhookDelivery) -> Answer:
     return senders.current.send(webhook.url, headers, body)
 
 
-def _attempt(webhook: Webhook, delivery: WebhookDelivery) -> float:
-    """Send a delivery, and store the outcome; return for how many seconds the webhook pauses."""
+def attempt(webhook: Webhook, delivery: WebhookDelivery) -> Answer:
+    """Send a delivery, and store the outcome; return the answer."""
     try:
-        answer = attempt(webhook, delivery)
+        answer = _send(webhook, delivery)
     except ValueError as error:
         answer = Answer(None, None, str(error))
     moment, attempts = now(), delivery.attempts + 1
-    values: dict[str, Any] = {"attempts": attempts, **answer_columns(answer)}
+    values: dict[str, Any] = {"attempts": attempts, **_columns(answer)}
     backoff = min(FIRST_BACKOFF * 2 ** min(attempts - 1, 20), MAX_BACKOFF)
     if answer.is_success:
         values |= {"state": DELIVERED, "finished": moment}
@@ -210,11 +217,10 @@ def _attempt(webhook: Webhook, delivery: WebhookDelivery) -> float:
     changed = update(WebhookDelivery).where(WebhookDelivery.id == delivery.id)
     affected_rows(changed.values(values).execution_options(synchronize_session=False))
     emit(delivery_attempted, subscriber=NAME, outcome=values.get("state", DELAYED))
-    return _settle(webhook, answer, moment)
+    return answer
 
 
-def answer_columns(answer: Answer) -> dict[str, Any]:
-    """Return what is stored of an answer."""
+def _columns(answer: Answer) -> dict[str, Any]:
     return {"status": answer.status, "answer": answer.text, "last_error": answer.error}
 
 
@@ -247,15 +253,18 @@ def _next(webhook: Webhook) -> WebhookDelivery | None:
     """Return the first delivery that is due; if ordered, only after the earlier ones of its row."""
     chosen = select(WebhookDelivery).where(*_due(now()), WebhookDelivery.webhook_id == webhook.id)
     if webhook.is_ordered:
-        earlier = aliased(WebhookDelivery)
-        is_earlier = and_(
-            earlier.webhook_id == webhook.id,
-            earlier.state == PENDING,
-            earlier.row_key == WebhookDelivery.row_key,
-            earlier.id < WebhookDelivery.id,
+        waiting = aliased(WebhookDelivery)
+        # The first one of each row by an index: a join could compare each one with all others.
+        first = select(func.min(waiting.id)).where(
+            waiting.webhook_id == webhook.id,
+            waiting.state == PENDING,
+            waiting.row_key == WebhookDelivery.row_key,
         )
-        chosen = chosen.where(~exists().where(is_earlier))
-    found = db.session.scalars(chosen.order_by(WebhookDelivery.id).limit(1)).first()
+        is_first = WebhookDelivery.id == first.correlate(WebhookDelivery).scalar_subquery()
+        chosen = chosen.where(or_(WebhookDelivery.row_key.is_(None), is_first))
+    found = db.session.scalars(
+        chosen.order_by(WebhookDelivery.next_attempt, WebhookDelivery.id).limit(1)
+    ).first()
     if found is not None:
         db.session.expunge(found)
     return found

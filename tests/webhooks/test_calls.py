@@ -206,6 +206,7 @@ def test_commands(sending, receiver):
     assert run("test", "1") == (0, "The receiver answered 200.\n")
     [message] = receiver.take()
     assert message["type"] == "webhooks.test"
+    assert sending.deliveries({"id": 1})[0]["state"] == "delivered"
     receiver.answers["/"] = lambda handler: handler.answer(404)
     assert run("test", "1") == (1, "Error: It failed: status 404.\n")
     code, output = run("rotate", "1")

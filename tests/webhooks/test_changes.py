@@ -10,6 +10,7 @@ from app.changes.watched import watched_models
 from app.times import now
 from app.webhooks.models import Webhook
 from app.webhooks.worker import workers
+from tests.support.waiting import eventually
 
 from .conftest import Handler
 
@@ -223,3 +224,79 @@ def test_a_model_that_is_not_recorded_any_more_stops_no_other_event(sending, rec
     sending.age()
     sending.work()
     assert [message["type"] for message in receiver.take()] == ["Orders.created"]
+
+
+def test_changes_that_were_purged_before_they_were_read_are_a_resync(sending, receiver):
+    sending.add(receiver.url, models=["Orders"])
+    sending.call("POST", "/orders", {"title": "A"})
+    sending.age(Webhook, read_at=now() - timedelta(days=30))
+    sending.work()
+    assert [message["type"] for message in receiver.take()] == ["resync"]
+    sending.call("POST", "/orders", {"title": "B"})
+    sending.work()
+    assert [message["type"] for message in receiver.take()] == ["Orders.created"]
+
+
+def test_models_that_are_added_later_send_what_happens_from_then_on(sending, receiver):
+    webhook = sending.add(receiver.url, events=["users.disabled"])
+    sending.call("POST", "/orders", {"title": "Before"})
+    path = f"/admin/webhooks/{webhook['id']}"
+    assert sending.call("PATCH", path, {"models": ["Orders"]}).status_code == 200
+    sending.call("POST", "/orders", {"title": "After"})
+    sending.work()
+    assert [message["data"]["title"] for message in receiver.take()] == ["After"]
+
+
+def test_a_changed_address_is_that_of_the_next_delivery(sending, receiver):
+    """Also if a process has the webhook in progress."""
+    webhook = sending.add(f"{receiver.url}/old", models=["Orders"])
+    path = f"/admin/webhooks/{webhook['id']}"
+
+    def change(handler):
+        assert sending.call("PATCH", path, {"url": receiver.url}).status_code == 200
+        handler.answer()
+
+    receiver.answers["/old"] = change
+    for title in "AB":
+        sending.call("POST", "/orders", {"title": title})
+    sending.work()
+    sending.work()
+    assert [message["data"]["title"] for message in receiver.take("/old")] == ["A"]
+    assert [message["data"]["title"] for message in receiver.take()] == ["B"]
+
+
+def test_a_where_that_is_not_valid_any_more_stops_no_other_event(sending, receiver):
+    webhook = sending.add(receiver.url, models=["Orders"])
+    sending.age(Webhook, filters={"Orders": {"gone": 1}})
+    sending.call("POST", "/orders", {"title": "A"})
+    sending.call("POST", f"/admin/webhooks/{webhook['id']}/test")
+    sending.work()
+    assert [message["type"] for message in receiver.take()] == ["webhooks.test"]
+
+
+def test_a_process_that_ends_finishes_the_call_in_progress_and_no_more(sending, receiver):
+    """Its threads do not hold up the exit of Python, which calls `stop` after other threads."""
+    webhook = sending.add(receiver.url, models=["Orders"])
+    begun, released, daemons = threading.Event(), threading.Event(), []
+
+    def slow(handler):
+        found = [each for each in threading.enumerate() if each.name.startswith("webhook")]
+        daemons.extend(each.daemon for each in found)
+        begun.set()
+        released.wait(20)
+        handler.answer()
+
+    receiver.answers["/"] = slow
+    for title in "AB":
+        sending.call("POST", "/orders", {"title": title})
+    worker = workers.of(sending.app)
+    worker.start()
+    assert begun.wait(20)
+    stopping = threading.Thread(target=worker.stop)
+    stopping.start()
+    eventually(lambda: worker.is_stopping)
+    released.set()
+    stopping.join()
+    assert daemons == [True, True]
+    states = [delivery["state"] for delivery in sending.deliveries(webhook)]
+    assert states == ["delivered", "pending"]

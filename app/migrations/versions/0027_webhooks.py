@@ -63,7 +63,11 @@ def upgrade() -> None:
         ),
         sqlite_autoincrement=True,
     )
-    for columns in (["webhook_id", "state", "next_attempt"], ["created"]):
+    for columns in (
+        ["webhook_id", "state", "next_attempt"],
+        ["webhook_id", "state", "row_key", "id"],
+        ["created"],
+    ):
         op.create_index(f"ix_webhook_deliveries_{'_'.join(columns)}", "webhook_deliveries", columns)
 
 
