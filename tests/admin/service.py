@@ -196,7 +196,7 @@ def _break(app: Flask) -> None:
     """Let a mail fail, and an address be locked out."""
     with app.app_context(), db.engine.begin() as connection:
         # The worker may be about to deliver it.
-        last = select(func.max(Delivery.id)).scalar_subquery()
+        last = select(func.max(Delivery.id)).where(Delivery.subscriber == "mail").scalar_subquery()
         failed = {"state": FAILED, "last_error": "the server refused the sender", "attempts": 5}
         connection.execute(
             update(Delivery).where(Delivery.id == last).values(**failed, finished=now())
