@@ -21,7 +21,7 @@ def test_the_page_of_contents_lists_every_document():
 @pytest.mark.live
 def test_the_site_has_every_page_and_a_search_that_needs_no_network(chrome):
     built = run(
-        [sys.executable, "-m", "tools.site"], cwd=ROOT, capture_output=True, text=True, timeout=100
+        [sys.executable, "-m", "tools.site"], cwd=ROOT, capture_output=True, text=True, timeout=300
     )
     site = ROOT / "build" / "site"
     page = chrome.new_page()
