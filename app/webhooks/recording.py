@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from flask import Flask, current_app
-from sqlalchemy import insert, inspect, select, true, update
+from sqlalchemy import ColumnElement, and_, insert, inspect, select, true, update
 
 from app.audit.entries import Action
 from app.changes import log
@@ -70,7 +70,12 @@ def has_changes(webhook: Webhook, epoch: str, current: Snapshot) -> bool:
     return webhook.read_at < now() - timedelta(seconds=READ_INTERVAL)
 
 
-def record_changes(webhook: Webhook, claim: int) -> bool:
+def is_leased(webhook: Webhook) -> ColumnElement[bool]:
+    """Return the condition that nobody has taken the lease of a webhook since it was read."""
+    return and_(Webhook.id == webhook.id, Webhook.claims == webhook.claims)
+
+
+def record_changes(webhook: Webhook) -> bool:
     """Record deliveries of a page of changes; return whether there are more.
 
     Raises LeaseEndedError.
@@ -87,8 +92,8 @@ def record_changes(webhook: Webhook, claim: int) -> bool:
             page = log.read(position, filters, current)
             add(webhook.id, _messages(webhook, filters, page.changes))
         webhook.position, webhook.read_at = _stored(epoch, page.position), now()
-        ours = Webhook.id == webhook.id, Webhook.claims == claim
-        moved = update(Webhook).where(*ours).execution_options(synchronize_session=False)
+        moved = update(Webhook).where(is_leased(webhook))
+        moved = moved.execution_options(synchronize_session=False)
         if not affected_rows(moved.values(position=webhook.position, read_at=webhook.read_at)):
             raise LeaseEndedError
     return page.has_more
@@ -132,8 +137,8 @@ def send_reset(app: Flask, info: Payload) -> str | None:
 Message = tuple[str, str | None, Mapping[str, Any], datetime]
 
 
-def add(webhook_id: int, messages: Iterable[Message], lifetime: float = LIFETIME) -> None:
-    """Record deliveries, due at once."""
+def add(webhook_id: int, messages: Iterable[Message], lifetime: float = LIFETIME) -> list[str]:
+    """Record deliveries, due at once; return the ids of their messages."""
     moment = now()
     rows = [
         {
@@ -153,6 +158,7 @@ def add(webhook_id: int, messages: Iterable[Message], lifetime: float = LIFETIME
     if rows:
         with connection() as database:
             database.execute(insert(WebhookDelivery), rows)
+    return [str(row["message_id"]) for row in rows]
 
 
 def _body(type_: str, data: Mapping[str, Any], time: datetime) -> str:

@@ -120,9 +120,9 @@ def test(webhook_id: str | int) -> WebhookDelivery:
     webhook = find(webhook_id)
     _require_enabled(webhook)
     with transaction():
-        add(webhook.id, [(TEST, None, {}, now())])
-        newest = select(WebhookDelivery).where(WebhookDelivery.webhook_id == webhook.id)
-        return db.session.scalars(newest.order_by(WebhookDelivery.id.desc()).limit(1)).one()
+        [message_id] = add(webhook.id, [(TEST, None, {}, now())])
+        recorded = select(WebhookDelivery).where(WebhookDelivery.webhook_id == webhook.id)
+        return db.session.scalars(recorded.where(WebhookDelivery.message_id == message_id)).one()
 
 
 def list_deliveries(webhook_id: str, before: int | None = None) -> Sequence[WebhookDelivery]:
@@ -186,12 +186,11 @@ def send_notice(app: Flask, info: Payload) -> str:
 def purge_batch(older_than: timedelta) -> int:
     """Delete deliveries that ended before, at most PURGE_BATCH; return their number."""
     before = now() - older_than
-    ended = WebhookDelivery.created < before, WebhookDelivery.state != PENDING
     # Those of webhooks that are disabled are not tried any more.
     enabled = exists().where(Webhook.id == WebhookDelivery.webhook_id, Webhook.is_enabled == true())
     chosen = select(WebhookDelivery.id).where(WebhookDelivery.created < before)
-    kept = ended[1] | ~enabled
-    return delete_batch(chosen.where(kept).order_by(WebhookDelivery.created), kept)
+    has_ended = (WebhookDelivery.state != PENDING) | ~enabled
+    return delete_batch(chosen.where(has_ended).order_by(WebhookDelivery.created), has_ended)
 
 
 def _change(webhook: Webhook, what: str, **values: Any) -> Webhook:

@@ -26,7 +26,7 @@ from app.state import AppState
 from app.times import now
 
 from .models import DELIVERED, FAILED, PENDING, Webhook, WebhookDelivery
-from .recording import RESET, LeaseEndedError, has_changes, record_changes
+from .recording import RESET, LeaseEndedError, has_changes, is_leased, record_changes
 from .sending import Answer, senders
 from .service import NAME, give_up
 from .signing import encryption, signed_headers
@@ -145,36 +145,34 @@ def find_due() -> list[int]:
 
 def serve(webhook_id: int, is_stopping: Callable[[], bool] = lambda: False) -> None:
     """Read the log for a webhook, and send what is due, unless another process does."""
-    claim = _claim(webhook_id)
-    if claim is None:
+    webhook, end = _claim(webhook_id), time.monotonic() + WORK
+    if webhook is None:
         return
-    webhook, end = _read(webhook_id), time.monotonic() + WORK
 
     def may_go_on() -> bool:
         return not is_stopping() and time.monotonic() < end
 
     try:
-        read_pause = _read_log(webhook, claim, may_go_on)
+        read_pause = _read_log(webhook, may_go_on)
     except LeaseEndedError:
         return
     pause = 0.0
     while not pause and may_go_on():
         delivery = _next(webhook)
-        if delivery is None or not _is_ours(webhook_id, claim):
+        if delivery is None or not _is_ours(webhook):
             break
         pause = _settle(webhook, attempt(webhook, delivery), now())
-    next_attempt = now() + timedelta(seconds=max(pause, read_pause))
-    _change(webhook_id, claim, next_attempt=next_attempt)
+    _release(webhook, max(pause, read_pause))
 
 
-def _read_log(webhook: Webhook, claim: int, may_go_on: Callable[[], bool]) -> float:
+def _read_log(webhook: Webhook, may_go_on: Callable[[], bool]) -> float:
     """Record the changes for a webhook; return for how many seconds it pauses.
 
     It does if they cannot be read, because a property of its `where` is there no more, or a hook
     raises an error. What was recorded before is sent all the same.
     """
     try:
-        while webhook.models and record_changes(webhook, claim) and may_go_on():
+        while webhook.models and record_changes(webhook) and may_go_on():
             pass
     except LeaseEndedError:
         raise
@@ -204,7 +202,12 @@ def attempt(webhook: Webhook, delivery: WebhookDelivery) -> Answer:
     except ValueError as error:
         answer = Answer(None, None, str(error))
     moment, attempts = now(), delivery.attempts + 1
-    values: dict[str, Any] = {"attempts": attempts, **_columns(answer)}
+    values: dict[str, Any] = {
+        "attempts": attempts,
+        "status": answer.status,
+        "answer": answer.text,
+        "last_error": answer.error,
+    }
     backoff = min(FIRST_BACKOFF * 2 ** min(attempts - 1, 20), MAX_BACKOFF)
     if answer.is_success:
         values |= {"state": DELIVERED, "finished": moment}
@@ -218,10 +221,6 @@ def attempt(webhook: Webhook, delivery: WebhookDelivery) -> Answer:
     affected_rows(changed.values(values).execution_options(synchronize_session=False))
     emit(delivery_attempted, subscriber=NAME, outcome=values.get("state", DELAYED))
     return answer
-
-
-def _columns(answer: Answer) -> dict[str, Any]:
-    return {"status": answer.status, "answer": answer.text, "last_error": answer.error}
 
 
 def _settle(webhook: Webhook, answer: Answer, moment: datetime) -> float:
@@ -270,29 +269,29 @@ def _next(webhook: Webhook) -> WebhookDelivery | None:
     return found
 
 
-def _read(webhook_id: int) -> Webhook:
-    webhook = db.session.scalars(select(Webhook).where(Webhook.id == webhook_id)).one()
-    db.session.expunge(webhook)
+def _claim(webhook_id: int) -> Webhook | None:
+    """Take the lease of a webhook that is due, and return it; None if another process has it."""
+    due = Webhook.id == webhook_id, Webhook.is_enabled == true(), Webhook.next_attempt <= now()
+    values = {"claims": Webhook.claims + 1, "next_attempt": now() + timedelta(seconds=LEASE)}
+    claiming = update(Webhook).where(*due).values(values).returning(Webhook)
+    webhook = db.session.scalars(
+        claiming, execution_options={"synchronize_session": False, "populate_existing": True}
+    ).first()
+    if webhook is not None:
+        db.session.expunge(webhook)
     return webhook
 
 
-def _claim(webhook_id: int) -> int | None:
-    """Take the lease of a webhook that is due; return its number, None if another one has it."""
-    due = Webhook.id == webhook_id, Webhook.is_enabled == true(), Webhook.next_attempt <= now()
-    values = {"claims": Webhook.claims + 1, "next_attempt": now() + timedelta(seconds=LEASE)}
-    return db.session.scalar(update(Webhook).where(*due).values(values).returning(Webhook.claims))
-
-
-def _is_ours(webhook_id: int, claim: int) -> bool:
+def _is_ours(webhook: Webhook) -> bool:
     """Return whether a webhook is enabled, and its lease is still this process's."""
-    ours = Webhook.id == webhook_id, Webhook.claims == claim, Webhook.is_enabled == true()
+    ours = is_leased(webhook), Webhook.is_enabled == true()
     return db.session.scalar(select(Webhook.id).where(*ours)) is not None
 
 
-def _change(webhook_id: int, claim: int, **values: object) -> None:
-    """Change a webhook, unless another process has its lease."""
-    ours = Webhook.id == webhook_id, Webhook.claims == claim
-    _execute(update(Webhook).where(*ours).values(values))
+def _release(webhook: Webhook, pause: float) -> None:
+    """End the lease of a webhook, unless another process has it; it pauses for some seconds."""
+    next_attempt = now() + timedelta(seconds=pause)
+    _execute(update(Webhook).where(is_leased(webhook)).values(next_attempt=next_attempt))
 
 
 def _execute(statement: Update) -> None:
