@@ -12,6 +12,8 @@ from .outgoing import Outgoing
 
 # Maximum bytes of one receive call.
 RECEIVE_BYTES = 64 * 1024
+#: Maximum bytes read and dropped after the last response.
+MAX_LINGER_BYTES = 2 * 1024 * 1024
 #: Maximum bytes of responses buffered for slow clients; above it, the connection whose client has
 #: not read for longest is closed.
 MAX_TOTAL_UNSENT = 8 * 1024 * 1024
@@ -69,6 +71,20 @@ class ClientConnection:
             return False
         except OSError:
             return True
+
+    def shut_down(self) -> bool:
+        """Send nothing more; return False if the connection has already ended."""
+        try:
+            self.sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            return False
+        return True
+
+    def discard(self) -> bool:
+        """Drop received bytes; return False at the end of the stream, or if there are too many."""
+        data = self.receive()
+        self.discarded += len(data or b"")
+        return data != b"" and self.discarded <= MAX_LINGER_BYTES
 
     def close(self) -> None:
         """Close the socket; ignore errors."""

@@ -2,7 +2,6 @@
 
 import errno
 import math
-import select
 import socket
 import time
 from collections import deque
@@ -22,6 +21,7 @@ from app.hash_slots import hash_slots
 from app.jobs.running import worker as jobs
 from app.observability import health
 
+from .accepting import ConnectionCounts, accept_waiting
 from .connection import ClientConnection, WaitingConnections
 from .errors import send_error
 from .hash_queue import HashQueue
@@ -36,8 +36,6 @@ from .uploads import MIN_PROGRESS, Uploads
 OUT_OF_FILES = {errno.EMFILE, errno.ENFILE}
 #: Seconds for a client to close a connection after the last response, as in gunicorn.
 LINGER_SECONDS = 2
-#: Maximum bytes read and dropped of a client in this time.
-MAX_LINGER_BYTES = 2 * 1024 * 1024
 
 
 class BufferingWorker(ThreadWorker):
@@ -54,6 +52,8 @@ class BufferingWorker(ThreadWorker):
     keepalived_conns: deque[ClientConnection]
     pending_conns: deque[ClientConnection]
     number: int
+    # Shared by all workers, as the master imports this class before it forks them.
+    counts = ConnectionCounts()
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)
@@ -61,6 +61,8 @@ class BufferingWorker(ThreadWorker):
         self.waiting: WaitingConnections
         # Whether accepting a connection has failed.
         self.is_full = False
+        # Connections whose clients want them closed after the response in progress.
+        self.closing: set[ClientConnection] = set()
         # When the memory was last trimmed, and when the master was last notified.
         self.trimmed = time.monotonic()
         self.notified = 0.0
@@ -125,23 +127,16 @@ class BufferingWorker(ThreadWorker):
         """
         super().set_accept_enabled(enabled)
         if not enabled and not self.alive:
+            self.counts.leave(self.number)
             self.hashes.end_by(time.monotonic() + self.cfg.graceful_timeout / 2)
             self.parked.end_all()
             for listener in self.sockets:
-                self._accept_waiting(listener)
+                accept_waiting(listener, self.accept, self.cfg.backlog)
                 listener.close()
 
-    def _accept_waiting(self, listener: socket.socket) -> None:
-        """Accept the connections that the kernel has already accepted."""
-        waiting = select.poll()
-        waiting.register(listener, select.POLLIN)
-        for _ in range(self.cfg.backlog):
-            if not waiting.poll(0):
-                break
-            self.accept(listener)
-
     def accept(self, listener: socket.socket) -> None:
-        """Accept a connection, unless no more files can be opened."""
+        """Accept a connection, unless another process does, or no more files can be opened."""
+        self.counts.let_others_accept(self.number)
         try:
             sock, client = listener.accept()
         except (BlockingIOError, ConnectionAbortedError):
@@ -153,11 +148,19 @@ class BufferingWorker(ThreadWorker):
                 return
             raise
         self.nr_conns += 1
+        self._share_count()
         conn = ClientConnection(sock, client, listener.getsockname(), self._timeout)
         self._receive(conn, conn.receive())
 
+    def _share_count(self) -> None:
+        """Tell the other processes how many connections stay here."""
+        if self.alive:
+            passing = len(self.closing) + len(self.waiting.lingering)
+            self.counts.set(self.number, self.nr_conns - passing)
+
     def wait_for_and_dispatch_events(self, timeout: float) -> None:
         """Handle an event, such as a new connection, and limit buffered data."""
+        self._share_count()
         super().wait_for_and_dispatch_events(timeout)
         # Not earlier: a connection that is closed here may have had a pending event.
         for conn in self.waiting.take_unread():
@@ -283,6 +286,8 @@ class BufferingWorker(ThreadWorker):
 
     def _start(self, conn: ClientConnection) -> None:
         conn.outgoing.begin()
+        if conn.incoming.request.should_close():
+            self.closing.add(conn)
         self.tpool.call(partial(self._respond, conn))
 
     def _respond(self, conn: ClientConnection) -> None:
@@ -306,8 +311,7 @@ class BufferingWorker(ThreadWorker):
         except UnreadAnswerError:
             self._log_unread(conn)
         except (ClientGoneError, StopIteration):
-            # In the latter case gunicorn has logged the reason: the app failed after a part was
-            # sent.
+            # In the latter case gunicorn has logged why the app failed after a part was sent.
             pass
         except OSError:
             self.log.exception("The rest of an answer could not be read.")
@@ -321,6 +325,7 @@ class BufferingWorker(ThreadWorker):
         The connection's next request is handled after that.
         """
         self.uploads.end(conn)
+        self.closing.discard(conn)
         if isinstance(parked := conn.outgoing.parked, ParkedResponse):
             # It is none of `worker_connections` any more, which are for requests.
             self.nr_conns -= 1
@@ -363,20 +368,15 @@ class BufferingWorker(ThreadWorker):
 
     def _linger(self, conn: ClientConnection) -> None:
         """Shut down only the server's side: closing with unread data would reset the connection."""
-        try:
-            conn.sock.shutdown(socket.SHUT_WR)
-        except OSError:
-            self._close(conn)
-        else:
-            conn.discarded = 0
+        if conn.shut_down():
             self.waiting.watch(
                 conn, self.waiting.lingering, LINGER_SECONDS, EVENT_READ, self._discard
             )
+        else:
+            self._close(conn)
 
     def _discard(self, conn: ClientConnection) -> None:
-        data = conn.receive()
-        conn.discarded += len(data or b"")
-        if data == b"" or conn.discarded > MAX_LINGER_BYTES:
+        if not conn.discard():
             self.waiting.end(conn, self.waiting.lingering)
             self._close(conn)
 
