@@ -49,8 +49,13 @@ from rest_framework.response import Response  # noqa: E402
 
 
 class User(models.Model):
-    """A user, of whom only the id is read."""
+    """A user."""
 
+    email = models.TextField()
+    username = models.TextField(null=True)
+    realm = models.TextField()
+    email_verified = models.BooleanField()
+    created = models.DateTimeField()
     is_authenticated = True
 
     class Meta:
@@ -75,7 +80,7 @@ class Todo(models.Model):
     desc = models.TextField(null=True)
     is_complete = models.BooleanField(default=False)
     created = models.DateTimeField(default=now)
-    owner_id = models.BigIntegerField()
+    owner = models.ForeignKey(User, models.CASCADE)
 
     class Meta:
         app_label, db_table, managed = "benchmarks", "todos", False
@@ -113,6 +118,31 @@ class TodoSerializer(serializers.ModelSerializer):
         fields = "id", "title", "desc", "isComplete", "created", "ownerId"
 
 
+class UserSerializer(serializers.ModelSerializer):
+    """A user in JSON."""
+
+    realm = serializers.SerializerMethodField()
+    emailVerified = serializers.BooleanField(source="email_verified")
+    created = Time()
+
+    class Meta:
+        model = User
+        fields = "id", "email", "username", "realm", "emailVerified", "created"
+
+    def get_realm(self, user: User) -> str | None:
+        """Return the realm, None for the default one."""
+        return user.realm or None
+
+
+class TodoWithOwnerSerializer(TodoSerializer):
+    """A to-do with its owner in JSON."""
+
+    owner = UserSerializer()
+
+    class Meta(TodoSerializer.Meta):
+        fields = *TodoSerializer.Meta.fields, "owner"
+
+
 class Todos(viewsets.ModelViewSet):
     """The calls of the caller's to-dos."""
 
@@ -127,8 +157,12 @@ class Todos(viewsets.ModelViewSet):
         """List to-dos; read one more, which would tell of a next page."""
         wanted = json.loads(request.query_params["filter"])
         rows = self.get_queryset().filter(is_complete=wanted["where"]["isComplete"])
+        total = {"X-Total-Count": str(rows.count())} if "count" in request.query_params else None
+        serializer = self.get_serializer
+        if "include" in wanted:
+            rows, serializer = rows.prefetch_related("owner"), TodoWithOwnerSerializer
         found = [*rows[: wanted["limit"] + 1]]
-        return Response(self.get_serializer(found[: wanted["limit"]], many=True).data)
+        return Response(serializer(found[: wanted["limit"]], many=True).data, headers=total)
 
     def perform_create(self, serializer: TodoSerializer) -> None:
         """Create a to-do of the caller."""

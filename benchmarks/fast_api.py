@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 import uvicorn
-from fastapi import Depends, FastAPI, Header, HTTPException
+from fastapi import Depends, FastAPI, Header, HTTPException, Response
 from pydantic import BaseModel, Field, PlainSerializer
 
 PLACE = urlsplit(os.environ["DATABASE_URL"])
@@ -19,6 +19,12 @@ COLUMNS = 'id, title, "desc", is_complete AS "isComplete", created, owner_id AS 
 TOKEN = "SELECT user_id, expires_at FROM access_tokens WHERE digest = $1"
 ONE = f"SELECT {COLUMNS} FROM todos WHERE id = $1 AND owner_id = $2"
 SOME = f"SELECT {COLUMNS} FROM todos WHERE owner_id = $1 AND is_complete = $2 ORDER BY id LIMIT $3"
+TOTAL = "SELECT count(*) FROM todos WHERE owner_id = $1 AND is_complete = $2"
+USERS = (
+    "SELECT id, email, username, nullif(realm, '') AS realm,"
+    ' email_verified AS "emailVerified", created FROM users WHERE id = any($1)'
+)
+RENAME = f"UPDATE todos SET title = $3 WHERE id = $1 AND owner_id = $2 RETURNING {COLUMNS}"
 CREATE = (
     'INSERT INTO todos (title, "desc", is_complete, created, owner_id)'
     f" VALUES ($1, $2, $3, $4, $5) RETURNING {COLUMNS}"
@@ -47,6 +53,29 @@ class Todo(NewTodo):
     title: str
     created: Time
     ownerId: int
+
+
+class User(BaseModel):
+    """A user."""
+
+    id: int
+    email: str
+    username: str | None
+    realm: str | None
+    emailVerified: bool
+    created: Time
+
+
+class TodoWithOwner(Todo):
+    """A to-do, with its owner if requested."""
+
+    owner: User | None = None
+
+
+class Change(BaseModel):
+    """What a client may change."""
+
+    title: str = Field(min_length=1)
 
 
 @asynccontextmanager
@@ -82,13 +111,29 @@ async def find_by_id(id: int, user_id: Caller) -> Any:
     return dict(row)
 
 
-@app.get("/api/todos", response_model=list[Todo])
-async def find(filter: str, user_id: Caller) -> Any:
+@app.get("/api/todos", response_model=list[TodoWithOwner], response_model_exclude_unset=True)
+async def find(filter: str, user_id: Caller, response: Response, count: bool = False) -> Any:
     """List to-dos; read one more, which would tell of a next page."""
-    wanted = json.loads(filter)
+    wanted, pool = json.loads(filter), app.state.pool
     done, limit = wanted["where"]["isComplete"], wanted["limit"]
-    rows = await app.state.pool.fetch(SOME, user_id, done, limit + 1)
-    return [dict(row) for row in rows[:limit]]
+    rows = await pool.fetch(SOME, user_id, done, limit + 1)
+    if count:
+        response.headers["X-Total-Count"] = str(await pool.fetchval(TOTAL, user_id, done))
+    found = [dict(row) for row in rows[:limit]]
+    if "include" in wanted:
+        users = await pool.fetch(USERS, list({row["ownerId"] for row in found}))
+        owners = {user["id"]: dict(user) for user in users}
+        found = [{**row, "owner": owners[row["ownerId"]]} for row in found]
+    return found
+
+
+@app.patch("/api/todos/{id}", response_model=Todo)
+async def change(id: int, change: Change, user_id: Caller) -> Any:
+    """Change the title of a to-do."""
+    row = await app.state.pool.fetchrow(RENAME, id, user_id, change.title)
+    if row is None:
+        raise HTTPException(404)
+    return dict(row)
 
 
 @app.post("/api/todos", response_model=Todo)

@@ -28,11 +28,20 @@ POST = Request(
     "POST /todos", "POST", "/api/todos", 0, 0, {"title": "Buy milk"}, statuses=(200, 201)
 )
 COUNTED_LIST = Request(f"{LIST.name}&count=true", "GET", f"{OPEN}&count=true", 1, ROWS)
+LONG_COUNTED_LIST = Request(f"{LONG_LIST.name}&count=true", "GET", f"{HUNDRED}&count=true", 1, ROWS)
+WITH_OWNERS = filtered("/api/todos", where={"isComplete": False}, limit=20, include="owner")
+INCLUDE = Request("GET /todos?filter=, with owners", "GET", WITH_OWNERS, 1, ROWS)
 COUNT = Request("GET /todos/count", "GET", "/api/todos/count", 1, ROWS)
 OF_PARENT = filtered("/api/users/1/todos", where={"isComplete": False}, limit=20)
 RELATED = Request("GET /users/1/todos?filter=", "GET", OF_PARENT, 1, ROWS)
 CHANGE = {"title": "Buy bread", "isComplete": True}
 PATCH = Request("PATCH /todos/{id}", "PATCH", "/api/todos/{id}", 1, ROWS, CHANGE)
+# Somebody else's to-do, which nobody may be shown.
+STRANGER = Request("GET /todos/1", "GET", "/api/todos/1", 0, 0)
+# The rows are found by the lists as before.
+RENAME = Request(
+    "PATCH /todos/{id}, title", "PATCH", "/api/todos/{id}", 1, ROWS, {"title": "Buy {random}"}
+)
 PUT = Request("PUT /todos/{id}", "PUT", "/api/todos/{id}", 1, ROWS, CHANGE)
 DELETE = Request("DELETE /todos/{id}", "DELETE", "/api/todos/{id}", 1, ROWS)
 LOGIN = Request(

@@ -24,8 +24,8 @@ REFUSED = 429, 503
 class Request:
     """A request to repeat; `{id}` in path, headers and body is a row at random.
 
-    `{address}` in headers is an address that belongs to the row. The request comes with the token
-    of that row, if `with_token`.
+    `{random}` in the body is a number, so that no two are alike; `{address}` in headers is an
+    address that belongs to the row. The request comes with the token of that row, if `with_token`.
     """
 
     name: str
@@ -41,7 +41,8 @@ class Request:
 
     def message(self, row: int) -> bytes:
         """Return the bytes of the request about one row."""
-        body = json.dumps(self.body).replace("{id}", str(row)).encode() if self.body else b""
+        text = json.dumps(self.body).replace("{id}", str(row)) if self.body else ""
+        body = text.replace("{random}", str(random.randrange(10**6, 10**7))).encode()
         head = f"{self.method} {self.path} HTTP/1.1\r\nHost: localhost"
         if self.with_token:
             head += f"\r\nAuthorization: {token(row)}"
@@ -126,7 +127,7 @@ def ask(port: int, request: Request) -> Any:
     answer = _answer(port, request)
     if int(answer[9:12]) not in request.statuses:
         raise RuntimeError(f"{request.name} was answered: {answer.decode()}")
-    return json.loads(answer.partition(b"\r\n\r\n")[2] or "null")
+    return json.loads(_body(answer) or "null")
 
 
 def status(port: int, request: Request) -> int:
@@ -325,5 +326,23 @@ def _is_complete(answer: bytes | bytearray) -> bool:
         return False
     if head[9:12] == b"204":
         return True
-    length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
-    return len(body) >= int(length[1]) if length else False
+    if length := re.search(rb"(?i)\r\ncontent-length: *(\d+)", head):
+        return len(body) >= int(length[1])
+    return _is_chunked(head) and body.endswith(b"\r\n0\r\n\r\n")
+
+
+def _is_chunked(head: bytes | bytearray) -> bool:
+    return re.search(rb"(?i)\r\ntransfer-encoding: *chunked", head) is not None
+
+
+def _body(answer: bytes) -> bytes:
+    """Return the body of a complete answer."""
+    head, _, rest = answer.partition(b"\r\n\r\n")
+    if not _is_chunked(head):
+        return rest
+    body = b""
+    while size := int(rest.partition(b"\r\n")[0], 16):
+        start = rest.index(b"\r\n") + 2
+        body += rest[start : start + size]
+        rest = rest[start + size + 2 :]
+    return body

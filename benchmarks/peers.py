@@ -1,4 +1,7 @@
-"""Compare Ostiary with other frameworks, with bare floors and a hello world, on one PostgreSQL."""
+"""Compare Ostiary with other frameworks, with bare floors and a hello world, on one PostgreSQL.
+
+PocketBase has its own SQLite.
+"""
 
 import argparse
 import shutil
@@ -7,12 +10,26 @@ from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from statistics import median
+from typing import Any
 
-from . import load, stack
+from . import load, pocketbase, stack
 from .cpu import Sample, measure
 from .data import fill, fill_loopback
-from .kinds import GET, LIST, LOGIN, LONG_LIST, POST, RESET, ROWS, UNLIMITED
-from .load import Request
+from .kinds import (
+    COUNTED_LIST,
+    GET,
+    INCLUDE,
+    LIST,
+    LOGIN,
+    LONG_COUNTED_LIST,
+    LONG_LIST,
+    POST,
+    RENAME,
+    RESET,
+    ROWS,
+    STRANGER,
+    UNLIMITED,
+)
 from .stack import Server
 from .tables import Table, publish
 
@@ -24,13 +41,17 @@ APPLICATIONS = {
     "hello world": "benchmarks.hello:app",
 }
 OTHERS = {"Django REST framework": stack.django_rest, "FastAPI": stack.fast_api}
-KINDS = {kind.name: kind for kind in (GET, LIST, LONG_LIST, POST, LOGIN, RESET)}
-# Who is measured with what; the others have two views.
+POCKETBASE = "PocketBase"
+LISTS = LIST, LONG_LIST, COUNTED_LIST, LONG_COUNTED_LIST, INCLUDE
+KINDS = {kind.name: kind for kind in (GET, *LISTS, POST, RENAME, LOGIN, RESET)}
+# Who is measured with what; the floors and the others have some views.
 DATABASES = LOOPBACK, "Ostiary", "floor"
-EVERYBODY = LOOPBACK, *OTHERS, *APPLICATIONS
-COMPARED = dict.fromkeys(KINDS, DATABASES)
-COMPARED |= dict.fromkeys((LIST.name, LONG_LIST.name), (*DATABASES, *OTHERS))
+FRAMEWORKS = LOOPBACK, "Ostiary", POCKETBASE, *OTHERS
+EVERYBODY = LOOPBACK, POCKETBASE, *OTHERS, *APPLICATIONS
+COMPARED = dict.fromkeys(KINDS, FRAMEWORKS)
+COMPARED |= dict.fromkeys((LIST.name, LONG_LIST.name), (*FRAMEWORKS, "floor"))
 COMPARED |= dict.fromkeys((GET.name, POST.name), EVERYBODY)
+COMPARED[LOGIN.name] = *DATABASES, POCKETBASE
 # LoopBack 3 sends no mail: its signal is all that the application gets.
 MAILS_APART = "Ostiary, mails by another process"
 COMPARED[RESET.name] = *DATABASES, MAILS_APART
@@ -39,8 +60,6 @@ SETTINGS = {**UNLIMITED, "APP_PASSWORD_HASHES": "4"}
 # Seconds under full load before the rounds: node compiles what has run for some time.
 WARM_UP = 5
 COLUMNS = "per s", "ratio", "of the rounds", "CPU µs", "ratio", "PostgreSQL µs"
-# Somebody else's to-do, which nobody may be shown.
-STRANGER = Request("GET /todos/1", "GET", "/api/todos/1", 0, 0)
 
 
 def main() -> None:
@@ -80,11 +99,12 @@ def _tables(
         for request, names in COMPARED.items():
             served = {name: servers[name] for name in names if name in servers}
             for server in served.values():
-                load.run(server.port, [KINDS[request]], WARM_UP, connections)
+                load.run(server.port, [server.form(KINDS[request])], WARM_UP, connections)
             samples: dict[str, list[Sample]] = {name: [] for name in served}
             for _ in range(rounds):
                 for name, server in served.items():
-                    sample = measure(server, postgresql, [KINDS[request]], seconds, connections)
+                    form = server.form(KINDS[request])
+                    sample = measure(server, postgresql, [form], seconds, connections)
                     samples[name].append(sample)
             yield _table(request, samples)
 
@@ -95,7 +115,7 @@ def _check_machine(chosen: Collection[str]) -> None:
     if not stack.has_postgresql():
         sys.exit("PostgreSQL's initdb and pg_ctl are not on this machine.")
     stack.install_loopback()
-    if OTHERS.keys() & set(chosen):
+    if {*OTHERS, POCKETBASE} & set(chosen):
         stack.install_others()
 
 
@@ -114,25 +134,42 @@ def _contenders(folder: Path) -> dict[str, AbstractContextManager[Server]]:
     apart = {**SETTINGS, "APP_OUTBOX_IN_PROCESS": "false"}
     servers[MAILS_APART] = stack.gunicorn("wsgi:app", unsent, folder, apart)
     others = {name: serve(ours, folder) for name, serve in OTHERS.items()}
+    others[POCKETBASE] = pocketbase.serve(folder)
     return {LOOPBACK: stack.loopback(theirs, folder)} | others | servers
 
 
 def _check(servers: dict[str, Server]) -> None:
-    """Make sure that all who use the database do the same work, and check the owner."""
-    others = "hello world", MAILS_APART
-    served = {name: server.port for name, server in servers.items() if name not in others}
-    cursor = "floor, driver's cursor"
-    shown = [
-        [load.ask(port, kind) for kind in (GET, *([] if name == cursor else [LIST]))]
-        for name, port in served.items()
-    ]
-    created = [load.ask(port, POST).keys() for port in served.values()]
-    for name, found, keys in zip(served, shown, created, strict=True):
-        if (found, keys) != (shown[0][: len(found)], created[0]):
-            raise RuntimeError(f"{name} does not answer as the first one: {found}, {keys}")
-    for name, port in served.items():
-        if load.status(port, STRANGER) not in (401, 403, 404):
+    """Make sure that all who use a database do the same work, and check the owner."""
+    served = {name: it for name, it in servers.items() if name not in ("hello world", MAILS_APART)}
+    for kind in (GET, *LISTS, POST, RENAME):
+        answers = {
+            name: load.ask(server.port, server.form(kind))
+            for name, server in served.items()
+            if name in COMPARED[kind.name]
+        }
+        # Those of PocketBase have other ids and names, and a changed title is at random.
+        whole = [answer for name, answer in answers.items() if name != POCKETBASE]
+        shown = [_shown(answer) for answer in answers.values()]
+        if (kind in (GET, LIST) and any(answer != whole[0] for answer in whole)) or (
+            kind is not RENAME and any(rows != shown[0] for rows in shown)
+        ):
+            raise RuntimeError(f"not all answer {kind.name} as the first one: {answers}")
+    for name, server in served.items():
+        if load.status(server.port, server.form(STRANGER)) not in (401, 403, 404):
             raise RuntimeError(f"{name} shows somebody else's to-do")
+
+
+def _shown(answer: Any) -> list[tuple[Any, ...]]:
+    """Return what all contenders show of rows: title, state, and the owner's email if included."""
+    return [
+        (row["title"], row["isComplete"], _email(row.get("owner")))
+        for row in pocketbase.rows(answer)
+    ]
+
+
+def _email(owner: Any) -> str | None:
+    """Return the email of an included owner, of whom PocketBase has the id otherwise."""
+    return owner["email"] if isinstance(owner, dict) else None
 
 
 def _table(title: str, samples: dict[str, list[Sample]]) -> Table:

@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
@@ -22,6 +22,8 @@ from sqlalchemy import create_engine, make_url
 
 from app.server import listening
 from tests.support.ports import free_port
+
+from .load import Request
 
 T = TypeVar("T")
 
@@ -33,10 +35,18 @@ OTHERS = ROOT / "benchmarks" / ".venv-others"
 
 @dataclass(frozen=True)
 class Server:
-    """A running server: the port on which it listens, and its first process."""
+    """A running server: the port on which it listens, and its first process.
+
+    `requests` are those that it takes in another form, by the names of the kinds.
+    """
 
     port: int
     pid: int
+    requests: Mapping[str, Request] = field(default_factory=dict)
+
+    def form(self, request: Request) -> Request:
+        """Return a request as this server takes it."""
+        return self.requests.get(request.name, request)
 
 
 def machine() -> str:
@@ -160,7 +170,7 @@ def gunicorn(
     """
     environment = {**default_environment(database_url, folder), **(settings or {})}
     command = [*runner, sys.executable, "-m", "gunicorn", target]
-    with _serving(command, ROOT, environment, folder) as server:
+    with serving(command, ROOT, environment, folder) as server:
         yield server
 
 
@@ -168,7 +178,7 @@ def gunicorn(
 def loopback(database_url: str, folder: Path) -> Iterator[Server]:
     """Serve the application in loopback3/ on a database that has its tables."""
     environment = {**_node_environment(database_url), "NODE_ENV": "production"}
-    with _serving(["node", "server.js"], LOOPBACK, environment, folder) as server:
+    with serving(["node", "server.js"], LOOPBACK, environment, folder) as server:
         yield server
 
 
@@ -179,7 +189,7 @@ def django_rest(database_url: str, folder: Path) -> Iterator[Server]:
     target = f"--pythonpath={ROOT}", "benchmarks.django_rest:app"
     command = [str(OTHERS / "bin" / "gunicorn"), *options, *target]
     # Where there is no gunicorn.conf.py.
-    with _serving(command, OTHERS, default_environment(database_url, folder), folder) as server:
+    with serving(command, OTHERS, default_environment(database_url, folder), folder) as server:
         yield server
 
 
@@ -187,7 +197,7 @@ def django_rest(database_url: str, folder: Path) -> Iterator[Server]:
 def fast_api(database_url: str, folder: Path) -> Iterator[Server]:
     """Serve `fast_api.py` with as many processes as Ostiary has."""
     command = [str(OTHERS / "bin" / "python"), "-m", "benchmarks.fast_api"]
-    with _serving(command, ROOT, default_environment(database_url, folder), folder) as server:
+    with serving(command, ROOT, default_environment(database_url, folder), folder) as server:
         yield server
 
 
@@ -216,11 +226,15 @@ def default_environment(database_url: str, folder: Path) -> dict[str, str]:
 
 
 @contextmanager
-def _serving(
+def serving(
     command: list[str], cwd: Path, environment: Mapping[str, str], folder: Path
 ) -> Iterator[Server]:
-    """Run a server on a free port that the environment names, until it is no longer needed."""
+    """Run a server on a free port, until it is no longer needed.
+
+    The environment names the port, and so does `{port}` in the command.
+    """
     port = free_port()
+    command = [part.replace("{port}", str(port)) for part in command]
     environment = {**environment, "PORT": str(port)}
     path = folder / f"server-{port}.log"
     with path.open("w") as log:

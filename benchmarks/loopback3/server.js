@@ -53,6 +53,15 @@ Todo.beforeRemote('find', (context, _, next) => {
   next();
 });
 
+// The number of all rows, if requested, as applications for LoopBack 3 commonly send it.
+Todo.afterRemote('find', (context, _, next) => {
+  if (!context.req.query.count) return next();
+  Todo.count(context.args.filter.where, (error, count) => {
+    if (!error) context.res.set('X-Total-Count', count);
+    next(error);
+  });
+});
+
 app.enableAuth({dataSource: db});
 app.use(loopback.token());
 app.use('/api', loopback.rest());
