@@ -6,7 +6,7 @@ PocketBase has its own SQLite.
 import argparse
 import shutil
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from statistics import median
@@ -30,6 +30,7 @@ from .kinds import (
     STRANGER,
     UNLIMITED,
 )
+from .load import Request
 from .stack import Server
 from .tables import Table, publish
 
@@ -147,16 +148,23 @@ def _check(servers: dict[str, Server]) -> None:
             for name, server in served.items()
             if name in COMPARED[kind.name]
         }
-        # Those of PocketBase have other ids and names, and a changed title is at random.
+        # Those of PocketBase have other ids and names.
         whole = [answer for name, answer in answers.items() if name != POCKETBASE]
-        shown = [_shown(answer) for answer in answers.values()]
-        if (kind in (GET, LIST) and any(answer != whole[0] for answer in whole)) or (
-            kind is not RENAME and any(rows != shown[0] for rows in shown)
-        ):
-            raise RuntimeError(f"not all answer {kind.name} as the first one: {answers}")
+        if kind in (GET, LIST):
+            _require_equal(kind, whole)
+        if kind is POST:
+            _require_equal(kind, [answer.keys() for answer in whole])
+        # A changed title is at random.
+        if kind is not RENAME:
+            _require_equal(kind, [_shown(answer) for answer in answers.values()])
     for name, server in served.items():
         if load.status(server.port, server.form(STRANGER)) not in (401, 403, 404):
             raise RuntimeError(f"{name} shows somebody else's to-do")
+
+
+def _require_equal(kind: Request, answers: Sequence[Any]) -> None:
+    if any(answer != answers[0] for answer in answers):
+        raise RuntimeError(f"not all answer {kind.name} as the first one: {answers}")
 
 
 def _shown(answer: Any) -> list[tuple[Any, ...]]:

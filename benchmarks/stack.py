@@ -203,7 +203,7 @@ def fast_api(database_url: str, folder: Path) -> Iterator[Server]:
 
 def install_others() -> None:
     """Install what the applications on other frameworks need, unless it is there."""
-    if not (OTHERS / "bin" / "gunicorn").exists():
+    if not (OTHERS / "bin" / "pocketbase").exists():
         subprocess.run([sys.executable, "-m", "venv", OTHERS], check=True)
         requirements = ROOT / "benchmarks" / "others.txt"
         pip = [OTHERS / "bin" / "python", "-m", "pip", "install", "--quiet"]

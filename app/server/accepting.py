@@ -8,18 +8,18 @@ from mmap import mmap
 
 from .listening import MAX_PROCESSES
 
-#: Seconds for which a process leaves a new connection to those that have fewer. One that is idle
-#: accepts it in a tenth of that; if all others are busy or stopped, this one accepts it afterwards.
-LEAVE_SECONDS = 0.0005
-# The number of a process that does not accept connections.
-NOT_SERVING = (1 << 32) - 1
+# Seconds to wait before accepting a connection while another process has fewer. An idle process
+# accepts it in a tenth of that; if the others are busy or stopped, this one does afterwards.
+PAUSE = 0.0005
+# The count of a process that does not accept connections.
+NOT_ACCEPTING = (1 << 32) - 1
 
 
 class ConnectionCounts:
-    """Memory shared by all processes forked from the one that made it, a number for each.
+    """The connections of each process, in memory shared by all forks of the one that made it.
 
     The kernel wakes all processes for a new connection, and the first one accepts it. Without the
-    numbers, one of two processes often had three quarters of eight connections, and sometimes all.
+    counts, one of two processes often has three quarters of eight connections or more.
     """
 
     def __init__(self) -> None:
@@ -27,20 +27,20 @@ class ConnectionCounts:
         self._counts[:] = memoryview(b"\xff" * 4 * MAX_PROCESSES).cast("I")
 
     def set(self, process: int, connections: int) -> None:
-        """Set the connections of a process, which may replace one that died.
+        """Set the count of a process, which may replace one that died.
 
-        Above MAX_PROCESSES, as during a reload of so many, processes share numbers.
+        Numbers above MAX_PROCESSES, as during a reload of so many, share the counts of others.
         """
         self._counts[process % MAX_PROCESSES] = connections
 
-    def leave(self, process: int) -> None:
-        """Note that a process does not accept connections any more."""
-        self.set(process, NOT_SERVING)
+    def remove(self, process: int) -> None:
+        """Leave out a process that does not accept connections any more."""
+        self.set(process, NOT_ACCEPTING)
 
     def let_others_accept(self, process: int) -> None:
-        """Leave a new connection, for LEAVE_SECONDS, to processes with fewer than this one."""
+        """Pause if another process has fewer connections than this one, so that it accepts."""
         if self.has_more_than_another(process):
-            time.sleep(LEAVE_SECONDS)
+            time.sleep(PAUSE)
 
     def has_more_than_another(self, process: int) -> bool:
         """Return True if another process that accepts connections has fewer."""
@@ -50,7 +50,7 @@ class ConnectionCounts:
 def accept_waiting(
     listener: socket.socket, accept: Callable[[socket.socket], None], most: int
 ) -> None:
-    """Accept the connections that the kernel has already accepted for a listener."""
+    """Accept the connections that the kernel has established, at most so many."""
     waiting = select.poll()
     waiting.register(listener, select.POLLIN)
     for _ in range(most):

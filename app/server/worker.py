@@ -127,7 +127,7 @@ class BufferingWorker(ThreadWorker):
         """
         super().set_accept_enabled(enabled)
         if not enabled and not self.alive:
-            self.counts.leave(self.number)
+            self.counts.remove(self.number)
             self.hashes.end_by(time.monotonic() + self.cfg.graceful_timeout / 2)
             self.parked.end_all()
             for listener in self.sockets:
@@ -153,7 +153,7 @@ class BufferingWorker(ThreadWorker):
         self._receive(conn, conn.receive())
 
     def _share_count(self) -> None:
-        """Tell the other processes how many connections stay here."""
+        """Tell the other processes how many connections this one has that will be kept."""
         if self.alive:
             passing = len(self.closing) + len(self.waiting.lingering)
             self.counts.set(self.number, self.nr_conns - passing)

@@ -1,17 +1,14 @@
 // Users and to-dos on PocketBase, as data.py makes them for Ostiary, and their rules.
 
-const ROWS = 10000;
-const FIRST_ID = 1e14;
-
 migrate((app) => {
   const users = app.findCollectionByNameOrId('users');
-  for (const [id, email] of [['1', 'user1@example.com'], ['2', 'ada@example.com']]) {
+  const [owner] = ['OWNER', 'CREATOR'].map((name) => {
     const user = new Record(users);
-    user.set('id', id.padStart(15, '0'));
-    user.set('email', email);
-    user.setPassword('correct horse battery');
+    user.set('email', $os.getenv(name));
+    user.setPassword($os.getenv('PASSWORD'));
     app.save(user);
-  }
+    return user;
+  });
 
   const own = 'owner = @request.auth.id';
   app.save(new Collection({
@@ -32,11 +29,13 @@ migrate((app) => {
     indexes: ['CREATE INDEX ix_todos_owner ON todos (owner, id)'],
   }));
   app.db().newQuery(`
-    WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${ROWS})
+    WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < {:rows})
     INSERT INTO todos (id, title, "desc", isComplete, created, owner)
-    SELECT CAST(i + ${FIRST_ID} AS TEXT), 'To-do number ' || i, '', i % 2 = 0,
-      strftime('%Y-%m-%d %H:%M:%fZ'), '000000000000001'
+    SELECT CAST(i + {:first} AS TEXT), 'To-do number ' || i, '', i % 2 = 0,
+      strftime('%Y-%m-%d %H:%M:%fZ'), {:owner}
     FROM numbers
-  `).execute();
+  `).bind({
+    rows: Number($os.getenv('ROWS')), first: Number($os.getenv('FIRST_ID')), owner: owner.id,
+  }).execute();
   app.db().newQuery('ANALYZE').execute();
 });

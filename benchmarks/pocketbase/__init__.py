@@ -7,23 +7,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from benchmarks import load, stack
+from benchmarks import kinds, load, stack
 from benchmarks.data import EMAIL, PASSWORD
-from benchmarks.kinds import (
-    COUNTED_LIST,
-    GET,
-    INCLUDE,
-    LIST,
-    LOGIN,
-    LONG_COUNTED_LIST,
-    LONG_LIST,
-    POST,
-    RENAME,
-    STRANGER,
-)
 from benchmarks.load import Request
 from benchmarks.stack import Server
 
+# The user whose the rows are.
+OWNER = "user1@example.com"
 # Its ids have fifteen characters: this is the id of row 0.
 FIRST_ID = 10**14
 LOGS_IN = "/api/collections/users/auth-with-password"
@@ -37,7 +27,10 @@ def serve(folder: Path) -> Iterator[Server]:
         *(str(stack.OTHERS / "bin" / "pocketbase"), "serve", "--http=127.0.0.1:{port}"),
         *(f"--dir={folder}/pocketbase", f"--migrationsDir={Path(__file__).parent}"),
     ]
-    with stack.serving(command, folder, {}, folder) as server:
+    # Read by the migration.
+    numbers = {"ROWS": str(kinds.ROWS), "FIRST_ID": str(FIRST_ID)}
+    environment = {**numbers, "OWNER": OWNER, "CREATOR": EMAIL, "PASSWORD": PASSWORD}
+    with stack.serving(command, folder, environment, folder) as server:
         yield replace(server, requests=_requests(server.port))
 
 
@@ -49,22 +42,22 @@ def rows(answer: Any) -> list[dict[str, Any]]:
 
 def _requests(port: int) -> dict[str, Request]:
     """Return its form of each request, with a token of the user whose rows they are."""
-    user = {"identity": "user1@example.com", "password": PASSWORD}
-    login = replace(LOGIN, path=LOGS_IN, body={**user, "identity": EMAIL})
-    mine = load.ask(port, replace(login, body=user))["token"]
+    login = replace(kinds.LOGIN, path=LOGS_IN, body={"identity": EMAIL, "password": PASSWORD})
+    owner = {"identity": OWNER, "password": PASSWORD}
+    mine = load.ask(port, replace(login, body=owner))["token"]
     creator = load.ask(port, login)
     row = f"{TODOS}/{{id}}"
-    new = {**(POST.body or {}), "owner": creator["record"]["id"]}
+    new = {**(kinds.POST.body or {}), "owner": creator["record"]["id"]}
     forms = [
-        _with_token(GET, mine, row),
-        _with_token(LIST, mine, _listed(20, skipTotal="true")),
-        _with_token(LONG_LIST, mine, _listed(100, skipTotal="true")),
-        _with_token(COUNTED_LIST, mine, _listed(20)),
-        _with_token(LONG_COUNTED_LIST, mine, _listed(100)),
-        _with_token(STRANGER, creator["token"], f"{TODOS}/{FIRST_ID + 1}"),
-        _with_token(INCLUDE, mine, _listed(20, skipTotal="true", expand="owner")),
-        replace(_with_token(POST, creator["token"], TODOS), body=new),
-        _with_token(RENAME, mine, row),
+        _with_token(kinds.GET, mine, row),
+        _with_token(kinds.LIST, mine, _listed(20, skipTotal="true")),
+        _with_token(kinds.LONG_LIST, mine, _listed(100, skipTotal="true")),
+        _with_token(kinds.COUNTED_LIST, mine, _listed(20)),
+        _with_token(kinds.LONG_COUNTED_LIST, mine, _listed(100)),
+        _with_token(kinds.STRANGER, creator["token"], f"{TODOS}/{FIRST_ID + 1}"),
+        _with_token(kinds.INCLUDE, mine, _listed(20, skipTotal="true", expand="owner")),
+        replace(_with_token(kinds.POST, creator["token"], TODOS), body=new),
+        _with_token(kinds.RENAME, mine, row),
         login,
     ]
     return {form.name: form for form in forms}

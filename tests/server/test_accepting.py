@@ -27,7 +27,7 @@ def test_a_process_has_more_than_another_that_accepts_connections():
     counts.set(2, 4)
     equal = [counts.has_more_than_another(process) for process in (1, 2)]
     counts.set(2, 0)
-    counts.leave(2)
+    counts.remove(2)
 
     assert (alone, beside, equal) == (False, [True, False], [False, False])
     assert not counts.has_more_than_another(1)
