@@ -71,4 +71,5 @@ def test_a_request_without_a_token_takes_no_round_trip(client, traffic):
         traffic.messages.clear()
         client.get(f"/api{path}")
 
-        assert not traffic.messages
+        # A connection that was closed before may be counted late, as that is not answered.
+        assert (traffic.statements, traffic.round_trips) == (0, 0)
