@@ -138,7 +138,7 @@ def test_rows_are_counted_for_each_caller_and_parent(api, token, runner, prepare
     ]
     # Three wheres and a page with its count, for an owner and an admin; and the same of a parent,
     # where nobody has requested some.
-    assert len(set(prepared)) == 15
+    assert len(set(prepared)) == 12
 
 
 @pytest.mark.both_databases

@@ -157,12 +157,12 @@ class CollectionViews(RowViews):
         """Change the one row that a `where` selects; create one if there is none."""
         scope = self.collection.write_scope(grant, *self._required_where())
         body = read_body()
-        rows, more = self.rows.find(scope.conditions, self.collection.parse({"limit": 1}))
-        if not rows:
+        page = self.rows.find(scope.conditions, self.collection.parse({"limit": 1}))
+        if not page.rows:
             return self._create(grant, body)
-        if more:
+        if page.more:
             raise Conflict("Several rows fulfil the where; upsertWithWhere changes only one.")
-        return self._update_one(rows[0].id, scope, body, partial=True)
+        return self._update_one(page.rows[0].id, scope, body, partial=True)
 
     @declare(
         "updateAll",
