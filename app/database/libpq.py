@@ -61,6 +61,11 @@ class BoundedConnection(Connection[Any]):
             raise self._give_up() from None
         return result
 
+    def rollback(self) -> None:
+        """Roll back the transaction, if there is one: SQLAlchemy's pool calls this each time."""
+        if self.pgconn.transaction_status:
+            super().rollback()
+
     def _give_up(self) -> OperationalError:
         self.close()
         return OperationalError(f"the server has not answered for {self.bound:g} s")

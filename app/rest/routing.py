@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # Replaces an encoded slash in the path used for routing. No value contains a NUL: a client's NUL
 # becomes the replacement character.
 SLASH, NO_CHARACTER = "\0", "\xff"
+QUOTED_SLASH = quote(SLASH)
 # Returns the domain and the path of a rule's URL for values of its variables.
 Builder = Callable[..., tuple[str, str]]
 
@@ -89,7 +90,7 @@ def _with_encoded_slashes(path: str, raw: str) -> str:
 
 def requested_path() -> str:
     """Return the path of the request as in a URL."""
-    return quote(request.path).replace(quote(SLASH), "%2F")
+    return quote(request.path).replace(QUOTED_SLASH, "%2F")
 
 
 class Segment(UnicodeConverter):

@@ -279,6 +279,8 @@ def test_only_transaction_commits_and_rolls_back():
         # at the start.
         ("app/database/engine.py", "connection.commit"),
         ("app/database/startup.py", "connection.rollback"),
+        # What the pool calls for a connection that is returned.
+        ("app/database/libpq.py", "super().rollback"),
         ("app/database/session.py", "db.session.begin_nested"),
         # An enrolment begins.
         ("app/factors/steps.py", "enrolment.begin"),
