@@ -22,7 +22,7 @@ PARTS = {
     "changes": "Streams of changes",
     "computed": "Lists with computed properties",
     "rest": "Against floors",
-    "peers": "Against LoopBack 3",
+    "peers": "Against LoopBack 3 and other frameworks",
     "latency": "Percentiles at a fixed rate",
     "flood": "Many logins",
     "enumeration": "Known and unknown users",
