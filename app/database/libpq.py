@@ -8,7 +8,7 @@ from psycopg._preparing import Prepare
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import _WaitTimeout, error_from_result
 from psycopg.generators import execute
-from psycopg.pq import ExecStatus
+from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 from psycopg.waiting import wait
 
@@ -16,7 +16,7 @@ Awaited = TypeVar("Awaited")
 
 # Enumerations are slow to access in Python 3.11.
 AUTO, NOT_PREPARED, TO_PREPARE = PyFormat.AUTO, Prepare.NO, Prepare.SHOULD
-FAILED = ExecStatus.FATAL_ERROR
+FAILED, IDLE = ExecStatus.FATAL_ERROR, TransactionStatus.IDLE
 #: Seconds to wait for PostgreSQL beyond `STATEMENT_TIMEOUT`, at which it ends a statement itself.
 # A server process that is stopped, or waits for a disk, does not answer, although its host
 # acknowledges packets. A commit has no time-out on the server: it may wait for a standby.
@@ -63,7 +63,7 @@ class BoundedConnection(Connection[Any]):
 
     def rollback(self) -> None:
         """Roll back the transaction, if there is one: SQLAlchemy's pool calls this each time."""
-        if self.pgconn.transaction_status:
+        if self.pgconn.transaction_status != IDLE:
             super().rollback()
 
     def _give_up(self) -> OperationalError:

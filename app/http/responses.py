@@ -45,8 +45,7 @@ class ResponseHeaders:
     ) -> Iterable[bytes]:
         """Call the app and add the headers to its response."""
         given = environ.get("HTTP_X_REQUEST_ID", "")
-        # No secret, so that the system's generator, a system call, is not needed.
-        request_id = given if SANE_REQUEST_ID.fullmatch(given) else f"{getrandbits(128):032x}"
+        request_id = given if SANE_REQUEST_ID.fullmatch(given) else new_request_id()
         environ["HTTP_X_REQUEST_ID"] = request_id
 
         def complete(status: str, headers: list[tuple[str, str]], *args: Any) -> Any:
@@ -56,6 +55,14 @@ class ResponseHeaders:
             return start_response(status, [*headers, *added], *args)
 
         return self._app(environ, complete)
+
+
+def new_request_id() -> str:
+    """Return the id of a request whose client gave none.
+
+    It is no secret, so that the system's generator, a system call, is not needed.
+    """
+    return f"{getrandbits(128):032x}"
 
 
 def policy_of_scripts(images: str) -> str:

@@ -1,6 +1,5 @@
 """JSON error responses for requests that gunicorn rejects."""
 
-import secrets
 from datetime import UTC, datetime
 from traceback import format_tb
 
@@ -11,7 +10,7 @@ from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 
 from app.error_responses import error_body, error_headers
-from app.http.responses import SECURITY_HEADERS
+from app.http.responses import SECURITY_HEADERS, new_request_id
 
 from .connection import ClientConnection
 
@@ -63,7 +62,7 @@ def send_error(conn: ClientConnection, error: Exception, log: Logger) -> None:
 
     An error in the service's code is logged with its traceback.
     """
-    answer, request_id = to_http_error(error), secrets.token_hex(16)
+    answer, request_id = to_http_error(error), new_request_id()
     kind = f"{answer.code} {type(error).__name__}"
     log.warning(
         "refused a request of %s: %s %s",

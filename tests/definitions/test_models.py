@@ -367,3 +367,18 @@ def test_replacing_a_row_keeps_its_owner(serve):
     assert api("PUT", "/notes/1", {"text": "b"}, token=ada).json["userId"] == 1
     assert api("PUT", "/notes/1", {"text": "c", "userId": 1}, token=ada).json["userId"] == 1
     assert api("POST", "/users/1/notes", {}, token=ada).status_code == 404
+
+
+@pytest.mark.both_databases
+def test_a_property_of_any_name_leaves_the_total_as_it_is(serve):
+    properties = {"total_": "number", "number": "string"}
+    api = serve({"bill": {"name": "Bill", "properties": properties, "acls": OPEN}})
+    token = api.logged_in()
+    api("POST", "/Bills", [{"total_": 50, "number": "a"}, {"total_": 60}], token=token)
+
+    # The statement is prepared at its second execution.
+    for _ in range(3):
+        found = api("GET", "/Bills?filter[limit]=1&count=true", token=token)
+
+        assert found.json == [{"total_": 50, "number": "a", "id": 1}]
+        assert found.headers["X-Total-Count"] == "2"

@@ -46,8 +46,6 @@ PROPERTY_SIZE = 20
 FILE_SIZE = 400
 #: The factor by which objects and arrays count: they are parsed, measured and written again.
 JSON_COST = 2
-# The name of the column with the number of rows of all pages.
-TOTAL = "total_"
 #: Maximum characters of a statement's rows that PostgreSQL sends all at once.
 MAX_CHARACTERS = 16_000_000
 #: Most recently used compiled statements that a process keeps for lists and includes.
@@ -103,13 +101,15 @@ def read_page(found: Iterable[Row], row_size: RowSize, filter_: Filter) -> Page:
     return Page(rows, more=False)
 
 
-def read_counted_page(found: Iterable[Row], row_size: RowSize, filter_: Filter) -> Page:
-    """Read the rows of a page as `read_page` does, each of which has the number of all as TOTAL."""
+def read_page_with_total(found: Iterable[Row], row_size: RowSize, filter_: Filter) -> Page:
+    """Read the rows of a page as `read_page` does; the last value of each is the number of all."""
     rows = iter(found)
     if (first := next(rows, None)) is None:
         return Page([], more=False)
     page = read_page(chain([first], rows), row_size, filter_)
-    return page._replace(total=getattr(first, TOTAL))
+    # By its position, as a property may have any name.
+    values: Sequence[Any] = first  # type: ignore[assignment]  # A tuple.
+    return page._replace(total=values[-1])
 
 
 def _check_whole(rows: Sequence[Row], filter_: Filter, most: int) -> None:

@@ -19,14 +19,7 @@ from app.rest.filters.tree import Filter
 from app.rest.requests.parameters import Given, given_parameter, parse_parameter
 from app.rest.routing import requested_path
 from app.rest.rows.grants import RelatedGrants
-from app.rest.rows.pages import (
-    TOTAL,
-    KeptStatement,
-    Page,
-    RowSize,
-    read_counted_page,
-    read_page,
-)
+from app.rest.rows.pages import KeptStatement, Page, RowSize, read_page, read_page_with_total
 from app.rest.rows.values import Conditions, Row, Statement, Values
 
 from .includes import included_filters, parse_includes
@@ -84,7 +77,7 @@ class ListQuery:
 
         One statement costs less than two.
         """
-        return self._find(self._with_total, read_counted_page, grant, parent_id)
+        return self._find(self._with_total, read_page_with_total, grant, parent_id)
 
     def count(self, grant: Grant, parent_id: Id | None = None) -> int:
         """Return the number of rows of all pages, in the scope of a grant as `find`."""
@@ -115,7 +108,7 @@ class ListQuery:
     def _build_with_total(self, conditions: Conditions, related: RelatedGrants) -> Statement:
         # All rows, whatever the page is correlated with.
         count = self._build_count(conditions, related).correlate(None).scalar_subquery()
-        return self._build(conditions, related).add_columns(count.label(TOTAL))
+        return self._build(conditions, related).add_columns(count.label("total_"))
 
     def _build_count(self, conditions: Conditions, related: RelatedGrants) -> Statement:
         filtered = self._rows.conditions(self.filter_, related)
