@@ -30,14 +30,19 @@ class Environment:
     folder: Path
 
     def variables(self, **variables: str) -> dict[str, str]:
-        """Return our environment with `bin` first, and these variables in place of settings."""
+        """Return our environment with `bin` first, and these variables in place of settings.
+
+        A run of pytest has its temporary folders in the environment's: at its end, pytest removes
+        those of earlier runs, which may be tens of thousands of files of this suite.
+        """
         ours = {
             name: value
             for name, value in os.environ.items()
             if not name.startswith(("APP_", "FLASK_", "DATABASE_URL", "INSTANCE_PATH", "PYTHON"))
         }
         path = f"{self.folder / 'bin'}{os.pathsep}{ours['PATH']}"
-        return {**ours, "PATH": path, "VIRTUAL_ENV": str(self.folder), **variables}
+        folders = {"VIRTUAL_ENV": str(self.folder), "PYTEST_DEBUG_TEMPROOT": str(self.folder)}
+        return {**ours, "PATH": path, **folders, **variables}
 
     def run(
         self, command: str, *arguments: str, cwd: Path, **variables: str
