@@ -107,7 +107,7 @@ def read_page_with_total(found: Iterable[Row], row_size: RowSize, filter_: Filte
     if (first := next(rows, None)) is None:
         return Page([], more=False)
     page = read_page(chain([first], rows), row_size, filter_)
-    # By its position, as a property may have any name.
+    # By its position, as an attribute of a model in Python may have any name.
     values: Sequence[Any] = first  # type: ignore[assignment]  # A tuple.
     return page._replace(total=values[-1])
 
